@@ -1,0 +1,511 @@
+"""What are the nouns of a probe run?
+
+Frozen dataclasses and enums, standard library only. Seconds are floats of real-world time (see ``Clock``),
+times of day are aware UTC datetimes, ``None`` means "not known" and is never written as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from random import Random
+from typing import Any, Literal
+
+Headers = Mapping[str, Sequence[str]]
+"""Lower-case name → values in wire order. Lists, because joining repeated headers breaks value matching."""
+
+
+class Layer(StrEnum):
+    CLIENT = "client"
+    PROXY = "proxy"
+    DNS = "dns"
+    NETWORK = "network"
+    TLS = "tls"
+    EDGE = "edge"
+    GATEWAY = "gateway"
+    ORIGIN = "origin"
+    PROBE = "probe"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
+    WARN = "warn"
+    INCONCLUSIVE = "inconclusive"
+    ERROR = "error"
+    FAIL = "fail"
+
+
+class Confidence(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class WhoActs(StrEnum):
+    CUSTOMER = "customer"
+    OPERATOR = "operator"
+    EDGE = "edge"
+    PROVIDER = "provider"
+    NETWORK = "network"
+    PROBE = "probe"
+
+
+class Factor(StrEnum):
+    CLIENT = "client"
+    USER_AGENT = "user_agent"
+    SDK_HEADERS = "sdk_headers"
+    ACCEPT = "accept"
+    ACCEPT_ENCODING = "accept_encoding"
+    TLS = "tls"
+    HTTP_VERSION = "http_version"
+    BODY = "body"
+    SIZE = "size"
+    STREAM = "stream"
+    LENGTH = "length"
+    ROUTE = "route"
+    FAMILY = "family"
+    CONNECTION = "connection"
+    PREFIX = "prefix"
+    KEY = "key"
+
+
+class NotSent(StrEnum):
+    """Why a planned trial has no exchange; the flow that asked for it ends inconclusive with the same word."""
+
+    BUDGET = "budget"
+    PAUSED = "paused"
+    UNAVAILABLE = "unavailable"
+    NOT_OWNED = "not_owned"
+    INTERRUPTED = "interrupted"
+    NOT_RECORDED = "not_recorded"
+
+
+class Reason(StrEnum):
+    """Why a finding is inconclusive."""
+
+    BUDGET = "budget"
+    PAUSED = "paused"
+    UNAVAILABLE = "unavailable"
+    NOT_OWNED = "not_owned"
+    INTERRUPTED = "interrupted"
+    NOT_RECORDED = "not_recorded"
+    BLOCKED = "blocked"
+    TAINTED = "tainted"
+    MIXED = "mixed"
+    STOPPED_EARLY = "stopped_early"
+    DRIFT = "drift"
+    TOO_FEW = "too_few"
+
+
+# --- what is asked of whom -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EnvRef:
+    """A value that lives in an environment variable, named here and never stored."""
+
+    env: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way to reach the target; `connect_to` is the address dialled instead of the URL's own."""
+
+    name: str
+    base_url: str
+    connect_to: str | None = None
+    proxy: str | None = None
+    env_proxy: bool = True
+    headers: Mapping[str, EnvRef] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`deadline` in seconds per request, `body_mib` of decoded response body, `per_minute` requests."""
+
+    concurrency: int = 4
+    per_minute: int | None = None
+    deadline: float = 10.0
+    body_mib: float = 32.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Ceilings of one run; `None` means unlimited."""
+
+    requests: int | None = 300
+    tokens: int | None = 200_000
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The API under test. `key_env` names the variable that holds the key; `None` means keyless."""
+
+    name: str
+    api: Literal["openai", "anthropic"]
+    model: str
+    routes: Mapping[str, Route]
+    key_env: str | None = None
+    endpoints: tuple[str, ...] = ()
+    owned: bool = False
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+    vantage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A way to send, as declared; the sender itself is `clients/<kind>.py`.
+
+    `genuine`: the customer's own software untouched, else only its headers are imitated.
+    `edits`: it can send an `Ask` with single headers replaced or dropped below the SDK.
+    """
+
+    name: str
+    kind: str
+    api: Literal["openai", "anthropic"] | None = None
+    genuine: bool = True
+    edits: bool = False
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One API request in the words of its dialect; the client builds the bytes.
+
+    `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `invalid` (refused by type
+    before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
+    `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
+    """
+
+    endpoint: str
+    recipe: Literal["hello", "count", "invalid"] = "hello"
+    stream: bool = False
+    cap: int = 16
+    key: Literal["target", "made_up"] = "target"
+    edits: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One HTTP request to the byte. `path` is appended to the route's base URL."""
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+Request = Ask | Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One planned call. `label` is unique in the case and stable; a label asked for again is its next repeat.
+
+    `session`: `None` is a fresh connection, a name is one client object and pool. `start`: seconds into the step.
+    `deadline`: seconds, `None` takes the target's. `salt`: makes the prompt unique. `pair`: trials of one step
+    with the same name are bought together or not at all.
+    """
+
+    label: str
+    client: str
+    route: str
+    request: Request
+    session: str | None = None
+    start: float = 0.0
+    deadline: float | None = None
+    salt: str = ""
+    pair: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row of a suite. `id` = `suite/kind[/key=value…]`, the key of history."""
+
+    id: str
+    suite: str
+    kind: str
+    target: Target
+    clients: tuple[Client, ...]
+    route: str
+    params: Mapping[str, Any]
+    rng: Random
+
+    def client(self, name: str) -> Client:
+        return next(c for c in self.clients if c.name == name)
+
+
+# --- what was seen ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Seconds from the start of the exchange. `first_byte` is the first byte of the body on the wire;
+    `first_token` is of any channel (reasoning counts), `first_content` is visible text. `end` is when the client
+    was done with the response, or gave up.
+    """
+
+    dns: float | None = None
+    connect: float | None = None
+    tls: float | None = None
+    upload_start: float | None = None
+    upload_end: float | None = None
+    headers: float | None = None
+    first_byte: float | None = None
+    first_event: float | None = None
+    first_token: float | None = None
+    first_content: float | None = None
+    last_token: float | None = None
+    last_byte: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """The request as sent: names, case and order of `headers` are those of the wire."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body_bytes: int
+    body_digest: str | None
+    stream: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class WireError:
+    """How the transport ended, when not by a complete response.
+
+    `kind`: `dns · connect · tls · reset · closed · timeout · deadline · limit · interrupted · protocol · proxy`;
+    `phase`: `dns · connect · tls · upload · headers · body`. `deadline` and `limit` are our own bounds.
+    """
+
+    kind: str
+    phase: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Who made the response. `code` is a finding code (`ok` for a good answer); `transit` the products passed
+    through, outermost first; `extracted` what the signature read (ray, colo, retry_after …).
+    """
+
+    layer: Layer
+    code: str
+    product: str | None = None
+    vendor_code: str | None = None
+    signature: str | None = None
+    confidence: Confidence = Confidence.LOW
+    runner_up: str | None = None
+    transit: tuple[str, ...] = ()
+    next_test: str | None = None
+    who_acts: WhoActs | None = None
+    retryable: bool | None = None
+    extracted: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and one response on the wire; never raises, never absent.
+
+    `body_head` (64 KiB) and `body_tail` (the last 16 KiB beyond it) are decoded content; `body_bytes` is the
+    decoded length. `facts` are those of `wire.facts`, `chunks` the count of body chunks and `chunk_times` /
+    `chunk_sizes` their columns (capped; `facts` says so).
+    """
+
+    id: str
+    request: WireRequest
+    status: int | None
+    headers: Headers
+    body_head: bytes
+    body_tail: bytes
+    body_bytes: int
+    body_digest: str | None
+    body_encoding: str | None
+    timeline: Timeline
+    facts: Mapping[str, Any]
+    chunks: int = 0
+    chunk_times: tuple[float, ...] = ()
+    chunk_sizes: tuple[int, ...] = ()
+    error: WireError | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    attribution: Attribution | None = None
+
+    def header(self, name: str) -> str | None:
+        """First value of a response header; `name` in lower case."""
+        values = self.headers.get(name)
+        return values[0] if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What came of one trial. Zero exchanges without `not_sent`: the client refused to send.
+
+    `returned` describes what the caller got (type, text head), `raised` what it met instead. `own_lag`: seconds
+    between the planned and the real start.
+    """
+
+    id: str
+    case: str
+    trial: Trial
+    repeat: int
+    exchanges: tuple[Exchange, ...] = ()
+    returned: str | None = None
+    raised: Raised | None = None
+    not_sent: NotSent | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    own_lag: float | None = None
+
+    @property
+    def last(self) -> Exchange | None:
+        return self.exchanges[-1] if self.exchanges else None
+
+
+# --- what is concluded -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measured quantity; `n` samples, `low`/`high` bound its uncertainty. Never built without conditions:
+    those of its finding.
+    """
+
+    value: float
+    unit: str
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """`k` failures of `n`."""
+
+    k: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduce:
+    """A command that shows the same; `verified` only when it was run in this run and showed it."""
+
+    command: str
+    verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One conclusion of a case. `title` and `advice` come from `configs/findings.yaml` unless the flow says more.
+
+    `detail`: (word, sentence) rows for people, in order: `seen`, `because`, `so`, `matches`, `cliff` …
+    """
+
+    code: str
+    verdict: Verdict
+    case: str
+    kind: str
+    layer: Layer = Layer.UNKNOWN
+    product: str | None = None
+    vendor_code: str | None = None
+    client: str | None = None
+    route: str | None = None
+    factor: Factor | None = None
+    observed: Observed | None = None
+    control: str | None = None
+    variant: str | None = None
+    confounders: tuple[str, ...] = ()
+    title: str = ""
+    detail: tuple[tuple[str, str], ...] = ()
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    confidence: Confidence | None = None
+    reason: Reason | None = None
+    next_test: str | None = None
+    who_acts: WhoActs | None = None
+    retryable: bool | None = None
+    advice: str = ""
+    accepted: bool = False
+    evidence: tuple[str, ...] = ()
+    reproduce: Reproduce | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    case: str
+    client: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What a run bought, settled by usage; a request without usage keeps its worst case."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    id: str
+    suites: tuple[str, ...]
+    target: Target
+    vantage: str | None
+    started: datetime
+    finished: datetime
+    versions: Mapping[str, str]
+    seed: int
+    time_scale: float
+    verdict: Verdict
+    spend: Spend
+    calls: tuple[Call, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...] = ()
+    config_digest: str | None = None
+
+
+# --- flows and events ------------------------------------------------------------------------------------
+
+Flow = Generator[Sequence[Trial], list[Call], list[Finding]]
+Kind = Callable[[Case], Flow]
+Planned = tuple[Trial, int]
+"""A trial and which repeat of its label it is."""
+Send = Callable[[Sequence[Planned]], list[Call]]
+"""Every planned trial gets its call, in the order asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    run: Run
+
+
+Event = Started | Called | Found | Finished
+Sink = Callable[[Event], None]
