@@ -1,7 +1,7 @@
 """What did the operator get wrong?
 
-    UsageError            exit code 2
-    └── ConfigError       a file: says path, line, key and the nearest valid value
+UsageError            exit code 2
+└── ConfigError       a file: says path, line, key and the nearest valid value
 """
 
 from __future__ import annotations

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from random import Random
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+STRICT: dict[str, Any] = {"extra": "forbid"}
+"""For classes that files are read into: an unknown key is refused."""
 
 Headers = Mapping[str, Sequence[str]]
 """Lower-case name → values in wire order. Lists, because joining repeated headers breaks value matching."""
@@ -107,12 +110,16 @@ class Reason(StrEnum):
 class EnvRef:
     """A value that lives in an environment variable, named here and never stored."""
 
+    __pydantic_config__: ClassVar = STRICT
+
     env: str
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """A way to reach the target; `connect_to` is the address dialled instead of the URL's own."""
+
+    __pydantic_config__: ClassVar = STRICT
 
     name: str
     base_url: str
@@ -126,6 +133,8 @@ class Route:
 class Limits:
     """`deadline` in seconds per request, `body_mib` of decoded response body, `per_minute` requests."""
 
+    __pydantic_config__: ClassVar = STRICT
+
     concurrency: int = 4
     per_minute: int | None = None
     deadline: float = 10.0
@@ -136,6 +145,8 @@ class Limits:
 class Budget:
     """Ceilings of one run; `None` means unlimited."""
 
+    __pydantic_config__: ClassVar = STRICT
+
     requests: int | None = 300
     tokens: int | None = 200_000
     usd: float | None = None
@@ -144,6 +155,8 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The API under test. `key_env` names the variable that holds the key; `None` means keyless."""
+
+    __pydantic_config__: ClassVar = STRICT
 
     name: str
     api: Literal["openai", "anthropic"]
@@ -234,7 +247,14 @@ class Case:
     clients: tuple[Client, ...]
     route: str
     params: Mapping[str, Any]
-    rng: Random
+    seed: int
+    keyed: bool = False
+    """A key is configured and set, or the target is keyless: requests with `key="target"` can be sent."""
+
+    @property
+    def rng(self) -> Random:
+        """The case's randomness from its start, the same in every process: take it once."""
+        return Random(f"{self.seed}/{self.id}")  # noqa: S311 - not for secrets
 
     def client(self, name: str) -> Client:
         return next(c for c in self.clients if c.name == name)
@@ -373,6 +393,15 @@ class Call:
         return self.exchanges[-1] if self.exchanges else None
 
 
+def call_id(case: Case, label: str, repeat: int) -> str:
+    return f"{case.id}:{label}#{repeat}"
+
+
+def unsent(case: Case, trial: Trial, repeat: int, why: NotSent) -> Call:
+    """The call of a trial that was not sent."""
+    return Call(id=call_id(case, trial.label, repeat), case=case.id, trial=trial, repeat=repeat, not_sent=why)
+
+
 # --- what is concluded -----------------------------------------------------------------------------------
 
 
@@ -471,6 +500,7 @@ class Run:
     time_scale: float
     verdict: Verdict
     spend: Spend
+    cases: tuple[Case, ...]
     calls: tuple[Call, ...]
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()

@@ -1,0 +1,120 @@
+"""How is a request sent, as which client?
+
+One file per kind of client, each with a `Sender`: `Sender(setting).connect(route)` is a session, a context manager
+whose `send` gives an Outcome and never raises. Kinds are imported when first used: an SDK costs seconds of CPU.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+
+from probes.clock import Clock
+from probes.credentials import Secrets
+from probes.model import Client, Exchange, Raised, Target, Timeline, WireError, WireRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from probes.model import Route, Trial
+
+KINDS = {
+    "openai_sdk": "probes.clients.openai_sdk",
+    "anthropic_sdk": "probes.clients.anthropic_sdk",
+    "raw_httpx": "probes.clients.raw_httpx",
+    "curl": "probes.clients.curl",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What every sender needs to know of the run."""
+
+    client: Client
+    target: Target
+    secrets: Secrets
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class SendLimits:
+    """`deadline` in seconds, `body_bytes` decoded. `on_stop` is given a function that ends the call from any thread."""
+
+    deadline: float
+    body_bytes: int
+    on_stop: Callable[[Callable[[str], None]], None] = lambda _stop: None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`exchanges` without ids in wire order; `returned` or `raised` as the caller of the client saw it."""
+
+    exchanges: tuple[Exchange, ...] = ()
+    returned: str | None = None
+    raised: Raised | None = None
+
+
+class Session(Protocol):
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def send(self, trial: Trial, limits: SendLimits) -> Outcome: ...
+
+
+class Sender(Protocol):
+    """`unavailable`: why it can't be used on this machine. `version`: of the software that sends."""
+
+    def __init__(self, setting: Setting) -> None: ...
+    @staticmethod
+    def unavailable() -> str | None: ...
+    @staticmethod
+    def version() -> str | None: ...
+    def connect(self, route: Route) -> Session: ...
+
+
+def sender_class(client: Client) -> type[Sender]:
+    """The sender of a client's kind; raises ImportError where its library is missing."""
+    return cast("type[Sender]", importlib.import_module(KINDS[client.kind]).Sender)
+
+
+def unavailable(client: Client) -> str | None:
+    """Why the client can't be used on this machine, or `None`."""
+    try:
+        return sender_class(client).unavailable()
+    except ImportError as fault:
+        return str(fault)
+
+
+def to_exchange(recorded: Mapping[str, Any], *, stream: bool | None) -> Exchange:
+    """The recorder's plain dict as an Exchange; its id is given by the runner."""
+    request = recorded["request"]
+    error = recorded["error"]
+    return Exchange(
+        id="",
+        request=WireRequest(
+            method=request["method"],
+            url=request["url"],
+            headers=tuple(tuple(pair) for pair in request["headers"]),
+            body_bytes=request["body_bytes"],
+            body_digest=request["body_digest"],
+            stream=stream,
+        ),
+        status=recorded["status"],
+        headers=recorded["headers"],
+        body_head=recorded["body_head"],
+        body_tail=recorded["body_tail"],
+        body_bytes=recorded["body_bytes"],
+        body_digest=recorded["body_digest"],
+        body_encoding=recorded["body_encoding"],
+        timeline=Timeline(**recorded["timeline"]),
+        facts=recorded["facts"],
+        chunks=recorded["chunks"],
+        chunk_times=tuple(recorded["chunk_times"]),
+        chunk_sizes=tuple(recorded["chunk_sizes"]),
+        error=WireError(**error) if error else None,
+        conditions=recorded["conditions"],
+    )

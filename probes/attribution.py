@@ -1,0 +1,176 @@
+"""Who made this response?
+
+Each response on its own evidence: the transport first, then the signatures, then the stream's facts, then what kind of
+wrong a 200 is; else unknown, with the next discriminating test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from probes.endings import ended
+from probes.model import Attribution, Confidence, Layer
+from probes.response import ABSENT, Response
+from probes.signatures import Catalogue, Signature
+from probes.signatures import catalogue as bundled_catalogue
+from probes.streams import judge
+from probes.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from probes.model import Exchange
+
+_CONFIDENCE = {"exclusive": Confidence.HIGH, "strong": Confidence.MEDIUM, "supporting": Confidence.LOW}
+_SUCCESS, _CLIENT_ERROR = range(200, 300), range(400, 500)
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REFUSALS = frozenset(
+    {"blocked", "blocked.client", "blocked.content", "blocked.size", "blocked.source", "challenged"}
+)
+_ENDPOINTS = {
+    "/chat/completions": "openai.chat",
+    "/completions": "openai.completions",
+    "/responses": "openai.responses",
+    "/messages": "anthropic.messages",
+    "/models": "models",
+}
+
+_ORIGIN_TOO = "the same request straight to the origin"
+
+
+def attribute(exchange: Exchange, catalogue: Catalogue) -> Attribution:
+    """Who answered, with what finding code, and on what evidence; never raises.
+
+    `confidence` is about who: an unknown layer is always low. `transit` leaves out the product that generated.
+    """
+    seen = Response.of(exchange)
+    found = catalogue.matching(seen)
+    path = catalogue.transit(seen)
+    known = found[0] if found else None
+    streamed = exchange.facts.get("stream") and seen.status in _SUCCESS and not _refuses(known)
+    if streamed and (exchange.error is None or exchange.facts.get("errors")):
+        return _finished(judge(exchange, _expected(exchange)), path)
+    if (exchange.error or exchange.status is None) and not (known and _stands_though_cut(known, exchange)):
+        return _finished(ended(exchange), path)
+    if known is None:
+        return _finished(_unrecognised(seen), path)
+    if known.row.code == "ok" and (wrong := _not_what_was_asked(known, exchange, seen)):
+        return _finished(wrong, path)
+    return _finished(_recognised(known, found, seen), path)
+
+
+def is_api_answer(exchange: Exchange) -> bool:
+    """The API itself answered, with what was asked or an error in its own form; 429, 5xx and redirects don't count."""
+    found = _attribution(exchange)
+    status = exchange.status
+    return (
+        (status in _SUCCESS or status in _CLIENT_ERROR)
+        and status != HTTPStatus.TOO_MANY_REQUESTS
+        and found.layer in {Layer.ORIGIN, Layer.GATEWAY}
+        and found.code not in _REFUSALS
+    )
+
+
+def is_refusal(exchange: Exchange) -> bool:
+    """Turned away before the API: a 403 that is not the API's own, a challenge or block page under any status, or a
+    reset or close before any byte of a response. 429, 5xx, time-outs and redirects are not refusals.
+    """
+    error = exchange.error
+    if exchange.status is None:
+        return error is not None and error.kind in {"reset", "closed"} and error.phase != "body"
+    if _attribution(exchange).code in _REFUSALS:
+        return True
+    return exchange.status == HTTPStatus.FORBIDDEN and not is_api_answer(exchange)
+
+
+def _attribution(exchange: Exchange) -> Attribution:
+    return exchange.attribution or attribute(exchange, bundled_catalogue())
+
+
+def _refuses(known: Signature | None) -> bool:
+    return known is not None and known.row.code in _REFUSALS
+
+
+def _recognised(known: Signature, found: list[Signature], seen: Response) -> Attribution:
+    row, extracted = known.row, known.read(seen)
+    other = next((o for o in found if (o.product, o.row.code) != (known.product, row.code)), None)
+    unknown = known.layer is Layer.UNKNOWN
+    return Attribution(
+        layer=known.layer,
+        code=row.code,
+        product=known.product,
+        vendor_code=extracted.pop("vendor_code", None) or row.vendor_code,
+        signature=known.id,
+        confidence=Confidence.LOW if unknown else _CONFIDENCE[row.strength],
+        runner_up=None if other is None else other.id,
+        next_test=row.next_test,
+        who_acts=row.who_acts,
+        retryable=row.retryable,
+        extracted=extracted,
+    )
+
+
+def _stands_though_cut(known: Signature, exchange: Exchange) -> bool:
+    """What a broken body still proves: an error or block page by its own marks, not a good answer and not a status."""
+    return exchange.status is not None and known.row.code != "ok" and known.row.strength != "supporting"
+
+
+def _expected(exchange: Exchange) -> str | None:
+    """The dialect that the request's path wants; None where the URL is not known or not the API's."""
+    try:
+        path = urlsplit(exchange.request.url).path.rstrip("/")
+    except ValueError:
+        return None
+    return next((dialect for end, dialect in _ENDPOINTS.items() if path.endswith(end)), None)
+
+
+def _not_what_was_asked(known: Signature, exchange: Exchange, seen: Response) -> Attribution | None:
+    """A good answer to another question: another dialect, or one document where a stream was asked for."""
+    expected = _expected(exchange)
+    streamed = exchange.request.stream and known.row.dialect != "models"
+    if streamed or (expected is not None and known.row.dialect != expected):
+        return Attribution(Layer.UNKNOWN, "body.shape", next_test=_ORIGIN_TOO, extracted=known.read(seen))
+    if not seen.decodable:
+        return Attribution(Layer.UNKNOWN, "body.encoding", next_test=_ORIGIN_TOO)
+    return None
+
+
+def _unrecognised(seen: Response) -> Attribution:
+    status = seen.status or 0
+    if status in _REDIRECTS:
+        to = next(iter(seen.headers.get("location", ())), "")[:200]
+        return Attribution(
+            Layer.UNKNOWN,
+            "redirected",
+            next_test="the same request at the final URL",
+            extracted={"location": to},
+        )
+    if seen.empty:
+        code = "body.empty"
+    elif seen.html:
+        code = "body.html"
+    elif seen.document is ABSENT:
+        code = "body.not_json" if seen.decodable else "body.encoding"
+    else:
+        code = "body.shape"
+    return Attribution(Layer.UNKNOWN, code, next_test=_ORIGIN_TOO)
+
+
+def _finished(found: Attribution, path: tuple[tuple[str, Layer], ...]) -> Attribution:
+    """With the transit chain and what the finding code says by default.
+
+    An API's shape is anybody's; whose it is, the headers of the one model API on the way say.
+    """
+    row = vocabulary()[found.code]
+    apis = [product for product, layer in path if layer is Layer.ORIGIN]
+    product = found.product
+    if product is None and found.layer is Layer.ORIGIN and len(apis) == 1:
+        product = apis[0]
+    return replace(
+        found,
+        product=product,
+        transit=tuple(name for name, _ in path if name != product),
+        who_acts=found.who_acts or row.who_acts,
+        retryable=row.retryable if found.retryable is None else found.retryable,
+    )

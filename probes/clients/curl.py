@@ -1,0 +1,170 @@
+"""How does a user of curl send, with the curl that is installed?
+
+A subprocess with its own user agent and its own `Accept`; its timings come from its own write-out, its bytes from its
+own trace. Everything goes in by standard input, since a command line can be read by every process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self
+
+from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange
+from probes.model import Ask, Raised, Raw, Route, Trial
+from probes.wire.curl_trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_INHERITED = re.compile(r"^(PATH|HOME|TZ|LANG|LC_\w+|SSL_CERT_\w+|CURL_\w+|\w+_proxy|\w+_PROXY)$")
+_ARGUMENTS = (
+    "-q", "-sS", "-N", "--http1.1", "--raw", "--trace", "-", "--trace-time", "-o", os.devnull,
+    "-w", "%{stderr}%{json}", "-K", "-",
+)  # fmt: skip
+
+
+@lru_cache
+def _installed() -> str | None:
+    """`7.88.1` of the curl on PATH; `None` where there is none."""
+    if shutil.which("curl") is None:
+        return None
+    said = subprocess.run(["curl", "-q", "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.match(r"curl (\S+)", said)
+    return found[1] if found else None
+
+
+class Sender:
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    @staticmethod
+    def unavailable() -> str | None:
+        version = _installed()
+        if version is None:
+            return "curl is not installed"
+        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < (7, 70):
+            return f"curl {version} is too old: 7.70 is needed for its JSON write-out"
+        return None
+
+    @staticmethod
+    def version() -> str | None:
+        return _installed()
+
+    def connect(self, route: Route) -> Session:
+        return Session(self._setting, route)
+
+
+class Session:
+    """Every call is a process and a connection of its own."""
+
+    def __init__(self, setting: Setting, route: Route) -> None:
+        self._setting = setting
+        self._route = route
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, trial: Trial, limits: SendLimits) -> Outcome:
+        request = trial.request
+        target, route, secrets = self._setting.target, self._route, self._setting.secrets
+        if isinstance(request, Ask):
+            url, method = (
+                dialect.url(target, route, request),
+                "GET" if request.endpoint == "models" else "POST",
+            )
+            body = b"" if method == "GET" else dialect.encoded(target, request, trial.salt)
+            headers = _edited(dialect.headers(target, route, request, secrets), request)
+            stream: bool | None = request.stream
+        else:
+            url, method, body = route.base_url.rstrip("/") + request.path, request.method, request.body
+            headers, stream = _only(request), None
+        seconds = self._setting.clock.machine(limits.deadline)
+        config = _config(url, method, headers, body, route, seconds)
+        return self._run(url, config, limits, stream=stream)
+
+    def _run(self, url: str, config: str, limits: SendLimits, *, stream: bool | None) -> Outcome:
+        trace = Trace(url, body_limit=limits.body_bytes, scale=self._setting.clock.scale)
+        stopped: list[str] = []
+        environment = {name: value for name, value in os.environ.items() if _INHERITED.match(name)}
+        with subprocess.Popen(
+            ["curl", *_ARGUMENTS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+            encoding="latin-1",
+        ) as process:
+
+            def stop(why: str) -> None:
+                stopped.append(why)
+                process.kill()
+
+            limits.on_stop(stop)
+            said: list[str] = []
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            errors = threading.Thread(target=lambda pipe: said.append(pipe.read()), args=(process.stderr,))
+            errors.start()
+            process.stdin.write(config)
+            process.stdin.close()
+            for line in process.stdout:
+                trace.line(line)
+                if trace.over_limit:
+                    process.kill()
+                    break
+            errors.join()
+        recorded = trace.finish("".join(said), stopped[0] if stopped else None)
+        complaint = re.search(r"curl: \(\d+\)[^\n{]*", "".join(said))
+        returned = (
+            f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if not complaint else None
+        )
+        raised = Raised("curl", complaint[0].strip()) if complaint else None
+        return Outcome((to_exchange(recorded, stream=stream),), returned, raised)
+
+
+def _config(
+    url: str, method: str, headers: Iterable[tuple[str, str]], body: bytes, route: Route, max_time: float
+) -> str:
+    """A curl configuration file: one option a line, values quoted."""
+    lines = [("url", url), ("request", method), ("max-time", f"{max_time:.3f}")]
+    lines += [("header", f"{name}: {value}" if value else f"{name}:") for name, value in headers]
+    if body:
+        lines.append(("data-raw", body.decode()))
+    if route.connect_to:
+        lines.append(("connect-to", f"::{route.connect_to}"))
+    if route.proxy:
+        lines.append(("proxy", route.proxy))
+    if not route.env_proxy:
+        lines.append(("noproxy", "*"))
+    return "".join(f'{option} = "{_quoted(value)}"\n' for option, value in lines)
+
+
+def _quoted(value: str) -> str:
+    escapes = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r", "\v": "\\v"}
+    return "".join(escapes.get(character, character) for character in value).encode().decode("latin-1")
+
+
+def _edited(headers: list[tuple[str, str]], ask: Ask) -> list[tuple[str, str]]:
+    """The headers with the trial's edits; an empty value takes one of curl's own away."""
+    edits = {name.lower(): (name, value) for name, value in ask.edits.items()}
+    kept = [(name, value) for name, value in headers if name.lower() not in edits]
+    return kept + [(name, value or "") for name, value in edits.values() if not name.endswith("*")]
+
+
+def _only(raw: Raw) -> list[tuple[str, str]]:
+    """To the byte: curl's own headers are taken away unless given."""
+    given = {name.lower() for name, _ in raw.headers}
+    return [
+        *raw.headers,
+        *((name, "") for name in ("User-Agent", "Accept", "Content-Type") if name.lower() not in given),
+    ]

@@ -1,0 +1,67 @@
+"""What does an `Ask` become in the dialect of each API?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from probes.credentials import made_up_key
+
+if TYPE_CHECKING:
+    from probes.credentials import Secrets
+    from probes.model import Ask, Route, Target
+
+PATHS = {
+    ("openai", "chat"): "/chat/completions",
+    ("openai", "responses"): "/responses",
+    ("openai", "models"): "/models",
+    ("anthropic", "messages"): "/v1/messages",
+    ("anthropic", "models"): "/v1/models",
+}
+_ANTHROPIC_VERSION = "2023-06-01"  # what its documentation tells users of plain HTTP to send
+_HELLO = "Say hello in one short sentence."
+_COUNT = (
+    "Count upwards from one in English words, one number per line: one, two, three, and so on. "
+    "Do not stop, do not summarise, do not skip a number; go on until you are cut off."
+)
+
+
+def url(target: Target, route: Route, ask: Ask) -> str:
+    """The full URL, `base_url` being as the API's SDK takes it."""
+    return route.base_url.rstrip("/") + PATHS[target.api, ask.endpoint]
+
+
+def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
+    """The JSON body, which is also the SDK call's keyword arguments.
+
+    The salt stands first, so that no prefix cache can answer for the model.
+    """
+    if ask.recipe == "invalid":
+        messages: Any = "edgeprobe"
+    else:
+        text = _COUNT if ask.recipe == "count" else _HELLO
+        messages = [{"role": "user", "content": f"[{salt}] {text}" if salt else text}]
+    out: dict[str, Any] = {"model": target.model, "messages": messages, "max_tokens": ask.cap}
+    if ask.stream:
+        out["stream"] = True
+        if target.api == "openai":
+            out["stream_options"] = {"include_usage": True}
+    return out
+
+
+def encoded(target: Target, ask: Ask, salt: str) -> bytes:
+    return json.dumps(body(target, ask, salt), separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def key(target: Target, ask: Ask, secrets: Secrets) -> str:
+    return made_up_key(target.api) if ask.key == "made_up" else secrets.key(target)
+
+
+def headers(target: Target, route: Route, ask: Ask, secrets: Secrets) -> list[tuple[str, str]]:
+    """What a user of plain HTTP sends, by the API's own documentation, and the route's own headers."""
+    value = key(target, ask, secrets)
+    if target.api == "anthropic":
+        auth = [("x-api-key", value), ("anthropic-version", _ANTHROPIC_VERSION)]
+    else:
+        auth = [("authorization", f"Bearer {value}")]
+    return [("content-type", "application/json"), *auth, *secrets.headers(route).items()]

@@ -1,0 +1,93 @@
+"""How is one call through an httpx-family client recorded?"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from probes.clients import Outcome, SendLimits, Setting, to_exchange
+from probes.model import Ask, Raised, Request, Route
+from probes.wire.recorder import attach, recording
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Iterable
+
+_TEXT = 300
+
+
+def http_client(family_client: Any, family: str, route: Route) -> Any:
+    """The SDK's own default client, untouched but for a shared TLS context, observed.
+
+    `family_client` is its class, `family` the name of the HTTP library it comes from. The context is the one the
+    library would make itself; making it takes most of the time that a client costs.
+    """
+    options: dict[str, Any] = {"verify": tls_context(family)}
+    if route.proxy:
+        options["proxy"] = route.proxy
+    client = family_client(**options)
+    attach(client, env_proxy=route.env_proxy)
+    return client
+
+
+def tls_context(family: str) -> ssl.SSLContext:
+    return _tls_context(family, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache
+def _tls_context(family: str, _file: str | None, _dir: str | None) -> ssl.SSLContext:
+    """Cached for as long as the environment names the same certificates."""
+    context: ssl.SSLContext = importlib.import_module(family).create_ssl_context()
+    return context
+
+
+def observe(
+    setting: Setting, route: Route, request: Request, limits: SendLimits, call: Callable[[], str]
+) -> Outcome:
+    """Run `call` under the recorder; whatever the client under test raises is data."""
+    raised: Raised | None = None
+    returned: str | None = None
+    with recording(
+        setting.clock.now,
+        scale=setting.clock.scale,
+        deadline=limits.deadline,
+        body_limit=limits.body_bytes,
+        connect_to=address(route.connect_to),
+        edits=request.edits if isinstance(request, Ask) else None,
+        on_start=lambda record: limits.on_stop(record.stop),
+    ) as record:
+        try:
+            returned = call()
+        except Exception as error:  # noqa: BLE001 - seam 1 of 3: what the client raises is what its user meets
+            raised = Raised(f"{type(error).__module__.partition('.')[0]}.{type(error).__name__}", str(error))
+    stream = request.stream if isinstance(request, Ask) else None
+    return Outcome(tuple(to_exchange(tape, stream=stream) for tape in record.results()), returned, raised)
+
+
+def address(connect_to: str | None) -> tuple[str, int] | None:
+    if connect_to is None:
+        return None
+    parts = urlsplit(f"//{connect_to}")
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
+
+
+def shown(value: object) -> str:
+    """What the caller got, as `type: the first characters`."""
+    return f"{type(value).__name__}: {str(value)[:_TEXT]}"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """The text of a consumed stream, bounded."""
+    kept: list[str] = []
+    size = n = 0
+    for part in parts:
+        n += 1
+        if size < _TEXT:
+            kept.append(part)
+            size += len(part)
+    return f"{n} chunks: {''.join(kept)[:_TEXT]}"

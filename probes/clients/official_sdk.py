@@ -1,0 +1,78 @@
+"""What do the official Python SDKs have in common as clients?"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from probes.clients import Outcome, SendLimits, Setting, dialect
+from probes.clients.observed import http_client, observe
+from probes.model import Ask, Route, Trial
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class SdkSender(ABC):
+    """An SDK is its module, its client class, and how a call is made with it."""
+
+    module: ClassVar[ModuleType]
+    client_class: ClassVar[Any]
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @staticmethod
+    def unavailable() -> str | None:
+        return None
+
+    @classmethod
+    def version(cls) -> str | None:
+        return version(cls.module.__name__)
+
+    @classmethod
+    def family(cls) -> str:
+        """The HTTP library that this version of the SDK rides on, without guessing."""
+        base: type = cls.module.DefaultHttpxClient.__mro__[1]
+        return base.__module__.partition(".")[0]
+
+    def connect(self, route: Route) -> Session:
+        return Session(self, route)
+
+    @abstractmethod
+    def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        """Make the call as a user would and describe what it returned."""
+
+
+class Session:
+    """One SDK client object and its pool. `max_retries=0`: a probe that retries hides what it looks for."""
+
+    def __init__(self, sender: SdkSender, route: Route) -> None:
+        self._sender = sender
+        self._route = route
+        setting = sender.setting
+        self._http = http_client(sender.module.DefaultHttpxClient, sender.family(), route)
+        self._sdk = sender.client_class(
+            api_key="EMPTY",
+            base_url=route.base_url,
+            http_client=self._http,
+            max_retries=0,
+            default_headers=setting.secrets.headers(route) or None,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def send(self, trial: Trial, limits: SendLimits) -> Outcome:
+        request = trial.request
+        assert isinstance(request, Ask)
+        setting = self._sender.setting
+        sdk = self._sdk.with_options(api_key=dialect.key(setting.target, request, setting.secrets))
+        arguments = dialect.body(setting.target, request, trial.salt)
+        return observe(
+            setting, self._route, request, limits, lambda: self._sender.call(sdk, request, arguments)
+        )

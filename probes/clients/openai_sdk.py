@@ -1,0 +1,36 @@
+"""How does a user of the official OpenAI Python SDK send?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import openai
+
+from probes.clients.observed import joined, shown
+from probes.clients.official_sdk import SdkSender
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from probes.model import Ask
+
+
+class Sender(SdkSender):
+    module: ClassVar = openai
+    client_class: ClassVar = openai.OpenAI
+
+    def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        if ask.endpoint == "models":
+            return shown(sdk.models.list())
+        answer = sdk.chat.completions.create(**arguments)
+        return joined(_texts(answer)) if ask.stream else shown(_text(answer))
+
+
+def _texts(stream: Any) -> Iterator[str]:
+    for chunk in stream:
+        yield (chunk.choices[0].delta.content or "") if chunk.choices else ""
+
+
+def _text(answer: Any) -> Any:
+    """The message's text where the SDK returned a completion; a `str` where the server did not send JSON."""
+    return answer.choices[0].message.content if getattr(answer, "choices", None) else answer

@@ -1,0 +1,235 @@
+"""What does each command do?"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import urlsplit
+
+from probes.config import assignments, load_target, target_from_flags
+from probes.credentials import Secrets
+from probes.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from probes.conduct import Order
+    from probes.model import Run, Sink, Target
+
+
+def demo(arguments: Namespace) -> int:
+    from probes import demo as demonstration
+    from probes.reporters import console
+
+    out = sys.stderr if arguments.json == "-" else sys.stdout
+    with _progress() as sink:
+        run = demonstration.demo(sinks=(sink,))
+    _write_json(run, arguments.json)
+    console.report(run, out)
+    return 0 if demonstration.epilogue(run, out) else 1
+
+
+def run(arguments: Namespace) -> int:
+    from probes import store
+    from probes.conduct import conduct
+    from probes.runner import exit_code
+
+    order = _order(arguments)
+    _check_writable(arguments.json)
+    with _progress() as sink:
+        done = conduct(order, Secrets(), (sink,))
+    if not arguments.no_store:
+        store.save(done)
+    _show(done, arguments)
+    code = exit_code(done)
+    if code == 3 and exit_code(done, allow_inconclusive=arguments.allow_inconclusive) == 0:
+        _person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
+        return 0
+    return code
+
+
+def plan(arguments: Namespace) -> int:
+    from probes.conduct import plan as planned
+    from probes.kinds import KINDS
+    from probes.reporters.plan import report
+
+    order = _order(arguments)
+    ahead = planned(order, Secrets())
+    rows = [
+        (case.id, ", ".join(c.name for c in case.clients), *KINDS[case.kind].bound(case))
+        for case in ahead.cases
+    ]
+    report(rows, ahead.skipped, order.target, sys.stdout)
+    return 0
+
+
+def report(arguments: Namespace) -> int:
+    from probes import store
+
+    stored = store.load(arguments.run)
+    _show(stored, arguments)
+    return 0
+
+
+def explain(arguments: Namespace) -> int:
+    from probes.vocabulary import explain as explained
+
+    sys.stdout.write(f"{explained(arguments.code)}\n")
+    return 0
+
+
+def lab(arguments: Namespace) -> int:
+    from probes.clock import Clock
+    from probes.lab import LAB_KEY, serve
+    from probes.lab.faults import catalogue
+
+    if arguments.list:
+        for fault in catalogue().values():
+            sys.stdout.write(f"{fault.id:<26} {fault.about}\n")
+        return 0
+    keys = None if arguments.no_key else frozenset({LAB_KEY})
+    clock = Clock(arguments.time_scale)
+    with serve(
+        arguments.fault, clock=clock, keys=keys, profile=arguments.profile, port=arguments.port
+    ) as served:
+        key = "--no-key" if served.api_key is None else f"--key-env LAB_KEY   (LAB_KEY={served.api_key})"
+        scale = f" --time-scale {clock.scale:g}" if clock.scale != 1 else ""
+        sys.stdout.write(
+            f"edge     {served.base_url}\norigin   {served.origin_url}\n"
+            f"try      edgeprobe run smoke --base-url {served.base_url} --api openai --model {served.model}{scale} {key}\n"
+            "stop     Ctrl-C\n"
+        )
+        sys.stdout.flush()
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+# --- shared ----------------------------------------------------------------------------------------------
+
+
+def _order(arguments: Namespace) -> Order:
+    from probes.clock import Clock
+    from probes.conduct import Order
+
+    target = _target(arguments)
+    budget = target.budget
+    for value, name in ((arguments.max_requests, "requests"), (arguments.max_tokens_total, "tokens")):
+        if value is not None:
+            if value < 1:
+                raise UsageError(
+                    f"--max-{'requests' if name == 'requests' else 'tokens-total'}: {value} is not above 0"
+                )
+            budget = replace(budget, **{name: value})
+    if arguments.time_scale != 1.0:
+        _refuse_scaled(target)
+    return Order(
+        suites=tuple(dict.fromkeys(arguments.suites)),
+        target=replace(target, budget=budget),
+        only=tuple(arguments.client) if arguments.client else None,
+        overrides=assignments("--set", arguments.set, "KEY=VALUE"),
+        seed=arguments.seed,
+        clock=Clock(arguments.time_scale),
+    )
+
+
+def _target(arguments: Namespace) -> Target:
+    given = [flag for flag in _FLAGS_OF_A_TARGET if getattr(arguments, flag) not in (None, False, [])]
+    if arguments.base_url is None:
+        if given:
+            first = "--" + given[0].replace("_", "-")
+            raise UsageError(f"{first}: goes with --base-url; a target's file says it itself")
+        return load_target(arguments.target)
+    if arguments.target is not None:
+        raise UsageError("--target and --base-url exclude each other")
+    for flag in ("api", "model"):
+        if getattr(arguments, flag) is None:
+            raise UsageError(f"--{flag} is missing: --base-url URL --api openai|anthropic --model M")
+    return target_from_flags(
+        arguments.base_url,
+        arguments.api,
+        arguments.model,
+        key_env=arguments.key_env,
+        no_key=arguments.no_key,
+        endpoints=arguments.endpoint,
+        routes=assignments("--route", arguments.route, "NAME=URL"),
+        connect_to=arguments.connect_to,
+        proxy=arguments.proxy,
+        env_proxy=not arguments.no_env_proxy,
+        headers=assignments("--header", arguments.header, "NAME=VARIABLE"),
+        owned=arguments.owned,
+        vantage=arguments.vantage,
+    )
+
+
+_FLAGS_OF_A_TARGET = (
+    "api", "model", "key_env", "no_key", "endpoint", "route", "connect_to", "proxy", "no_env_proxy", "header", "owned",
+    "vantage",
+)  # fmt: skip
+
+
+def _refuse_scaled(target: Target) -> None:
+    """Scaled time against a real service would be figures that are wrong by the scale."""
+    for route in target.routes.values():
+        host = urlsplit(route.base_url).hostname or ""
+        try:
+            here = ip_address(host).is_loopback
+        except ValueError:
+            here = host == "localhost"
+        if not here:
+            raise UsageError(f"--time-scale is for the lab on this machine, not for {host}")
+
+
+@contextmanager
+def _progress() -> Iterator[Sink]:
+    from probes.sinks.progress import Progress
+
+    sink = Progress(sys.stderr)
+    try:
+        yield sink
+    finally:
+        sink.close()
+
+
+def _person(arguments: Namespace) -> TextIO:
+    """Where people read: standard output, unless JSON goes there."""
+    return sys.stderr if arguments.json == "-" else sys.stdout
+
+
+def _show(done: Run, arguments: Namespace) -> None:
+    from probes.reporters import console
+
+    _write_json(done, arguments.json)
+    console.report(done, _person(arguments))
+
+
+def _check_writable(name: str | None) -> None:
+    """Before anything is spent."""
+    if name not in {None, "-"} and not os.access(Path(str(name)).resolve().parent, os.W_OK):
+        raise UsageError(f"--json {name}: its folder is not there or cannot be written to")
+
+
+def _write_json(done: Run, name: str | None) -> None:
+    from probes.reporters import json_report
+
+    if name is None:
+        return
+    if name == "-":
+        json_report.report(done, sys.stdout)
+        return
+    text = io.StringIO()
+    json_report.report(done, text)
+    try:
+        Path(name).write_text(text.getvalue(), "utf-8")
+    except OSError as fault:
+        raise UsageError(f"--json {name}: {fault.strerror}") from None

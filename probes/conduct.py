@@ -1,0 +1,153 @@
+"""How do suites on a target become a run?"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import secrets as entropy
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from probes import __version__, clients, config
+from probes.budget import Governor
+from probes.clock import Clock
+from probes.kinds import KINDS
+from probes.live import Bench
+from probes.model import Finished, Run, Skipped
+from probes.redact import Redactor
+from probes.runner import run_cases, worst
+from probes.signatures import catalogue
+from probes.stop import Stop
+from probes.store import new_id
+from probes.suite import cases, load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from probes.credentials import Secrets
+    from probes.model import Case, Event, Sink, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What was asked for on the command line. `only`: the names of `--client`; `overrides`: the texts of `--set`."""
+
+    suites: tuple[str, ...]
+    target: Target
+    only: tuple[str, ...] | None = None
+    overrides: Mapping[str, str] | None = None
+    seed: int | None = None
+    clock: Clock = field(default_factory=Clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    cases: tuple[Case, ...]
+    skipped: tuple[Skipped, ...]
+    seed: int
+
+
+def plan(order: Order, secrets: Secrets) -> Plan:
+    """The cases that a run of this order would hold; sends nothing. Raises UsageError for what is wrong in it."""
+    seed = entropy.randbelow(2**31) if order.seed is None else order.seed
+    known = config.clients()
+    built: list[Case] = []
+    skipped: list[Skipped] = []
+    for name in order.suites:
+        rows, left_out = cases(
+            load_suite(name), order.target, seed, clients=known, overrides=order.overrides, only=order.only
+        )
+        built += rows
+        skipped += left_out
+    ready = [_available(case, skipped) for case in built]
+    chosen = [replace(case, keyed=_keyed(order.target, secrets)) for case in ready if case is not None]
+    if any(KINDS[case.kind].keyed for case in chosen):
+        secrets.key(order.target)  # raises where a case needs a key that is not there
+    for route in order.target.routes.values():
+        secrets.headers(route)
+    return Plan(tuple(chosen), tuple(skipped), seed)
+
+
+def _keyed(target: Target, secrets: Secrets) -> bool:
+    return target.key_env is None or secrets.has_key(target)
+
+
+def _available(case: Case, skipped: list[Skipped]) -> Case | None:
+    """The case without the clients that this machine does not have; each is listed with the reason."""
+    missing = {
+        client.name: why for client in case.clients if (why := clients.unavailable(client)) is not None
+    }
+    skipped += [Skipped(case.id, name, why) for name, why in missing.items()]
+    left = tuple(client for client in case.clients if client.name not in missing)
+    if not left:
+        skipped.append(Skipped(case.id, None, "none of its clients is installed"))
+        return None
+    return replace(case, clients=left)
+
+
+def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: Stop | None = None) -> Run:
+    """Run the order's suites; every event goes to every sink, and a sink that breaks is left out."""
+    planned = plan(order, secrets)
+    started = datetime.now(UTC)
+    emit = _emitter(sinks)
+    headers = [name for route in order.target.routes.values() for name in route.headers]
+    bench = Bench(
+        clock=order.clock,
+        governor=Governor(order.target, order.clock),
+        secrets=secrets,
+        redactor=Redactor(secrets.values(order.target), headers),
+        catalogue=catalogue(),
+        emit=emit,
+        stop=stop or Stop(),
+    )
+    calls, findings = run_cases(planned.cases, bench)
+    run = Run(
+        id=new_id(started),
+        suites=tuple(load_suite(name).name for name in order.suites),
+        target=order.target,
+        vantage=order.target.vantage,
+        started=started,
+        finished=datetime.now(UTC),
+        versions=versions(planned.cases),
+        seed=planned.seed,
+        time_scale=order.clock.scale,
+        verdict=worst(findings),
+        spend=bench.governor.spend,
+        cases=planned.cases,
+        calls=tuple(calls),
+        findings=tuple(findings),
+        skipped=planned.skipped,
+        config_digest=_digest(planned.cases),
+    )
+    emit(Finished(run))
+    return run
+
+
+def versions(chosen: Sequence[Case]) -> dict[str, str]:
+    """What ran: the probe, its interpreter, and the software behind each client."""
+    found = {"edgeprobe": __version__, "python": platform.python_version()}
+    for client in {client.name: client for case in chosen for client in case.clients}.values():
+        found[client.name] = clients.sender_class(client).version() or "unknown"
+    return found
+
+
+def _digest(chosen: Sequence[Case]) -> str:
+    """Two runs with the same digest asked the same of the same target."""
+    asked: list[Any] = [
+        (c.id, c.target, [client.name for client in c.clients], sorted(c.params.items())) for c in chosen
+    ]
+    return f"sha256:{hashlib.sha256(repr(asked).encode()).hexdigest()}"
+
+
+def _emitter(sinks: Sequence[Sink]) -> Sink:
+    working = list(sinks)
+
+    def emit(event: Event) -> None:
+        for sink in list(working):
+            try:
+                sink(event)
+            except Exception:  # noqa: BLE001 - seam 3 of 3: a broken display must not cost the run its findings
+                working.remove(sink)
+
+    return emit

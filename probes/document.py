@@ -1,0 +1,210 @@
+"""What does a run look like as JSON?
+
+The document is `edgeprobe.run/1`, the contract with the outside. What a replay needs beyond it stands under the one
+key `replay`, and the chunk columns in each exchange, when asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from probes.body_text import to_text
+from probes.errors import UsageError
+from probes.recorded import extras, restore
+
+if TYPE_CHECKING:
+    from probes.model import Call, Exchange, Figure, Finding, Run
+
+SCHEMA = "edgeprobe.run/1"
+TIMES = (
+    "dns", "connect", "tls", "upload_start", "upload_end", "headers", "first_byte", "first_event", "first_token",
+    "first_content", "last_byte", "end",
+)  # fmt: skip
+ATTRIBUTION = (
+    "layer", "product", "code", "vendor_code", "signature", "confidence", "runner_up", "transit", "next_test",
+)  # fmt: skip
+_NOT_EVENTS = frozenset({"comment", "meta"})
+_MAX_DEPTH = 120  # deeper than what a redacted tree may be
+
+
+def to_document(run: Run, *, chunks: bool = False) -> dict[str, Any]:
+    """The run as JSON-like data; `chunks` adds the chunk columns and what a replay needs."""
+    document = {
+        "schema": SCHEMA,
+        "id": run.id,
+        "suites": list(run.suites),
+        "target": {
+            "name": run.target.name,
+            "api": run.target.api,
+            "model": run.target.model,
+            "routes": {name: route.base_url for name, route in run.target.routes.items()},
+        },
+        "vantage": run.vantage,
+        "started": _time_of_day(run.started),
+        "finished": _time_of_day(run.finished),
+        "versions": dict(run.versions),
+        "seed": run.seed,
+        "time_scale": run.time_scale,
+        "verdict": run.verdict,
+        "spend": _fields(run.spend),
+        "skipped": [_fields(skipped) for skipped in run.skipped],
+        "not_sent": [
+            {"case": call.case, "label": call.trial.label, "reason": call.not_sent}
+            for call in run.calls
+            if call.not_sent is not None
+        ],
+        "findings": [_finding(finding) for finding in run.findings],
+        "calls": [_call(call) for call in run.calls],
+        "exchanges": [_exchange(call, ex, chunks=chunks) for call in run.calls for ex in call.exchanges],
+    }
+    if chunks:
+        document["replay"] = extras(run)
+    found: dict[str, Any] = plain(document)
+    return found
+
+
+def from_document(document: object) -> Run:
+    """The run that `to_document(run, chunks=True)` wrote; UsageError for any other document."""
+    if not isinstance(document, Mapping) or "schema" not in document:
+        raise UsageError(f"no report of edgeprobe: it has no schema, such as {SCHEMA}")
+    if document["schema"] != SCHEMA:
+        raise UsageError(f"its schema is {document['schema']!r}; this edgeprobe reads {SCHEMA}")
+    if "replay" not in document:
+        raise UsageError("written by --json, which leaves out what a replay needs; take the stored run")
+    try:
+        return restore(dict(document))
+    except ValidationError as fault:
+        error = fault.errors(include_url=False)[0]
+        where = ".".join(map(str, error["loc"]))
+        raise UsageError(f"damaged: {where}: {error['msg']}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as fault:
+        raise UsageError(f"damaged: {type(fault).__name__} {fault}") from None
+
+
+def _fields(noun: Any) -> dict[str, Any]:
+    return {field.name: getattr(noun, field.name) for field in fields(noun)}
+
+
+def plain(tree: Any, _depth: int = 0) -> Any:
+    """`tree` in the types that JSON has; what it can't hold is null (NaN, endless depth) or U+FFFD (half a pair)."""
+    if tree is None or isinstance(tree, bool | int):
+        return tree
+    if isinstance(tree, float):
+        return tree if math.isfinite(tree) else None
+    if not isinstance(tree, Mapping | list | tuple):
+        return str(tree).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if _depth > _MAX_DEPTH:
+        return None
+    if isinstance(tree, Mapping):
+        return {plain(str(key)): plain(value, _depth + 1) for key, value in tree.items()}
+    return [plain(item, _depth + 1) for item in tree]
+
+
+def _seconds(value: float | None) -> float | None:
+    """To the microsecond: no clock of ours bears more."""
+    return None if value is None else round(float(value), 6)
+
+
+def _time_of_day(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+# --- findings, calls, exchanges --------------------------------------------------------------------------
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return _fields(finding) | {
+        "observed": finding.observed and _fields(finding.observed),
+        "title": finding.title or None,
+        "detail": _to_text(finding.detail) or None,
+        "figures": {name: _figure(figure) for name, figure in finding.figures.items()},
+        "advice": finding.advice or None,
+        "reproduce": finding.reproduce and _fields(finding.reproduce),
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    found = _fields(figure)
+    if figure.unit == "s":
+        found |= {name: _seconds(found[name]) for name in ("value", "low", "high")}
+    return found
+
+
+def _to_text(rows: tuple[tuple[str, str], ...]) -> str:
+    """A finding's rows, one a line, `word: sentence`; a line end in a sentence is followed by two blanks."""
+    return "\n".join(f"{word}: {sentence}".replace("\n", "\n  ") for word, sentence in rows)
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "case": call.case,
+        "label": call.trial.label,
+        "repeat": call.repeat,
+        "client": call.trial.client,
+        "route": call.trial.route,
+        "exchanges": [exchange.id for exchange in call.exchanges],
+        "returned": call.returned,
+        "raised": call.raised and _fields(call.raised),
+        "not_sent": call.not_sent,
+        "conditions": call.conditions,
+        "own_lag": _seconds(call.own_lag),
+    }
+
+
+def _exchange(call: Call, exchange: Exchange, *, chunks: bool) -> dict[str, Any]:
+    answered = exchange.status is not None
+    body = to_text(exchange.body_head, exchange.body_tail)
+    attribution = exchange.attribution
+    document = {
+        "id": exchange.id,
+        "case": call.case,
+        "call": call.id,
+        "label": call.trial.label,
+        "repeat": call.repeat,
+        "client": call.trial.client,
+        "route": call.trial.route,
+        "request": _fields(exchange.request),
+        "status": exchange.status,
+        "headers": exchange.headers if answered or exchange.headers else None,
+        "body_head": body.head,
+        "body_tail": body.tail,
+        "body_encoding": body.encoding,
+        "body_bytes": exchange.body_bytes if answered or exchange.body_bytes else None,
+        "error": exchange.error and _fields(exchange.error),
+        "timeline": {name: _seconds(getattr(exchange.timeline, name)) for name in TIMES},
+        "chunks": exchange.chunks if answered or exchange.chunks else None,
+        "events": _events(exchange.facts),
+        "usage": exchange.facts.get("usage"),
+        "max_gap": _seconds(_max_gap(exchange)),
+        "facts": exchange.facts,
+        "conditions": exchange.conditions,
+        "attribution": attribution and {name: getattr(attribution, name) for name in ATTRIBUTION},
+    }
+    if chunks:
+        document["chunk_times"] = [_seconds(at) for at in exchange.chunk_times]
+        document["chunk_sizes"] = list(exchange.chunk_sizes)
+    return document
+
+
+def _events(facts: Mapping[str, Any]) -> int | None:
+    """How many events a stream dispatched; comments and empty blocks are none."""
+    seen = facts.get("events")
+    if not facts.get("stream") or not isinstance(seen, Mapping):
+        return None
+    return sum(int(row["n"]) for name, row in seen.items() if name not in _NOT_EVENTS)
+
+
+def _max_gap(exchange: Exchange) -> float | None:
+    """Between two chunks; of the columns where the facts do not say, which count beyond the columns' cap."""
+    found: float | None = exchange.facts.get("max_gap")
+    if found is None:
+        found = max((later - earlier for earlier, later in pairwise(exchange.chunk_times)), default=None)
+    return found

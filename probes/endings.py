@@ -1,0 +1,90 @@
+"""What does it mean when no complete response came?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from probes.model import Attribution, Confidence, Layer, WhoActs
+
+if TYPE_CHECKING:
+    from probes.model import Exchange
+
+_FRESH = "the same request on a fresh connection and with another client"
+_ISSUER = "compare the issuer of the certificate presented here with that seen from another network"
+_LONGER = "the same request with a longer deadline, and with stream on"
+_CUT = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
+
+
+class _End(NamedTuple):
+    code: str
+    layer: Layer
+    confidence: Confidence
+    next_test: str
+    who_acts: WhoActs | None = None
+
+
+_DNS = _End("unreachable.dns", Layer.DNS, Confidence.HIGH, "resolve the name with another resolver")
+_REFUSED = _End(
+    "unreachable.connect", Layer.NETWORK, Confidence.HIGH, "connect to the same address from another network"
+)
+_TLS = _End("unreachable.tls", Layer.TLS, Confidence.HIGH, _ISSUER)
+_NO_ANSWER = _End(
+    "timeout.connect",
+    Layer.NETWORK,
+    Confidence.MEDIUM,
+    "the other addresses of the name, then another network",
+)
+_RESET = _End("unreachable.reset", Layer.NETWORK, Confidence.LOW, _FRESH)
+_UPLOAD = _End("timeout.upload", Layer.UNKNOWN, Confidence.LOW, "the same request with a small body")
+_SILENCE = _End("timeout.first_byte", Layer.UNKNOWN, Confidence.LOW, _LONGER)
+_BROKEN = _End("stream.truncated", Layer.UNKNOWN, Confidence.LOW, _CUT)
+_PROXY = _End(
+    "unreachable.connect",
+    Layer.PROXY,
+    Confidence.HIGH,
+    "the same request without the proxy",
+    WhoActs.CUSTOMER,
+)
+_OURS = _End("not_measured", Layer.PROBE, Confidence.HIGH, "the same request with our own limits raised")
+_UNSENT = _End("not_measured", Layer.PROBE, Confidence.LOW, "the same request again")
+
+_ENDS: dict[str, dict[str, _End]] = {
+    "dns": {"": _DNS},
+    "connect": {"": _REFUSED},
+    "tls": {"": _TLS},
+    "proxy": {"": _PROXY},
+    "reset": {"": _RESET, "body": _BROKEN},
+    "closed": {"": _RESET, "body": _BROKEN},
+    "protocol": {"": _RESET, "tls": _TLS, "body": _BROKEN},
+    "timeout": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
+    "deadline": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
+    "limit": {"": _OURS},
+    "interrupted": {"": _OURS},
+}
+
+
+def ended(exchange: Exchange) -> Attribution:
+    """What is known when the transport failed; the phase in which it did is the evidence."""
+    error = exchange.error
+    if error is None:
+        return _end(_UNSENT)
+    by_phase = _ENDS.get(error.kind, {})
+    end = by_phase.get(error.phase) or by_phase.get("", _UNSENT)
+    text = {"error": error.text[:200], "phase": error.phase}
+    if error.phase == "body" and exchange.timeline.first_byte is not None and exchange.body_bytes:
+        if error.kind == "deadline":
+            end = _SILENCE._replace(code="timeout.total")
+        elif error.kind == "timeout":
+            end = _SILENCE._replace(code="timeout.idle", next_test=_CUT)
+    return _end(end, text)
+
+
+def _end(end: _End, extracted: dict[str, str] | None = None) -> Attribution:
+    return Attribution(
+        layer=end.layer,
+        code=end.code,
+        confidence=end.confidence,
+        next_test=end.next_test,
+        who_acts=end.who_acts,
+        extracted=extracted or {},
+    )

@@ -1,0 +1,63 @@
+"""Does a plain, non-streaming completion come back whole, through each client?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probes.config import endpoints
+from probes.kinds.conclude import by_outcome
+from probes.kinds.spec import Bound, KindSpec
+from probes.model import Ask, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from probes.model import Call, Case, Flow
+
+REPEATS = 2
+"""How often a failure is asked for again, so that its rate is more than one sample."""
+
+
+def completion(case: Case) -> Flow:
+    calls = yield from asked(case, stream=False)
+    return by_outcome(case, calls, "a completion")
+
+
+def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+    """The same small request through every client at once; a client that failed is asked again."""
+    endpoint = next(name for name in endpoints(case.target) if name in {"chat", "messages"})
+    ask = Ask(endpoint, recipe="hello", stream=stream, cap=int(case.params["cap"]))
+    rng = case.rng
+    trials = [
+        Trial(f"{case.kind}/{client.name}", client.name, case.route, ask, salt=f"{rng.getrandbits(48):012x}")
+        for client in case.clients
+    ]
+    calls = yield trials
+    failed = [call.trial for call in calls if _worth_repeating(call)]
+    for _ in range(REPEATS if failed else 0):
+        calls = calls + (yield failed)
+    return calls
+
+
+def _worth_repeating(call: Call) -> bool:
+    """A failure that had an answer; where nobody answered, asking again only costs time."""
+    last = call.last
+    return (
+        last is not None
+        and last.status is not None
+        and last.attribution is not None
+        and last.attribution.code != "ok"
+    )
+
+
+def bound(case: Case) -> Bound:
+    worst = len(case.clients) * (1 + REPEATS)
+    return Bound(worst, worst * (80 + int(case.params["cap"])), 3.0)
+
+
+SPEC = KindSpec(
+    flow=completion,
+    about="a plain completion, proven by the shape of its JSON",
+    bound=bound,
+    defaults={"cap": 32},
+)

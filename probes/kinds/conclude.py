@@ -1,0 +1,180 @@
+"""How does a flow put what it saw into a finding?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict
+from probes.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from probes.model import Attribution, Call, Case, Exchange, WhoActs
+
+_BODY_SHOWN = 60
+
+
+def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: Any) -> Finding:
+    """A finding of `code`: its row of the vocabulary, then what the exchange was attributed to, then `fields`."""
+    row = vocabulary()[code]
+    made = exchange.attribution if exchange is not None else None
+    values: dict[str, Any] = {
+        "verdict": row.verdict,
+        "title": row.title,
+        "advice": row.advice,
+        "who_acts": _who_acts(code, row.who_acts, made),
+        "retryable": row.retryable,
+        "case": case.id,
+        "kind": case.kind,
+        "route": case.route,
+    }
+    if made is not None:
+        values |= {
+            "layer": made.layer,
+            "product": made.product,
+            "vendor_code": made.vendor_code,
+            "confidence": made.confidence,
+            "next_test": made.next_test,
+        }
+        if made.retryable is not None:
+            values["retryable"] = made.retryable
+    if exchange is not None:
+        values["conditions"] = dict(exchange.conditions)
+        values["evidence"] = (exchange.id,)
+    return Finding(code=code, **(values | fields))
+
+
+def _who_acts(code: str, default: WhoActs, made: Attribution | None) -> WhoActs:
+    return made.who_acts if made is not None and made.who_acts is not None and made.code == code else default
+
+
+def not_sent(case: Case, why: NotSent, doing: str) -> Finding:
+    """The end of a flow whose trial was not sent."""
+    return conclude(
+        case,
+        "not_measured",
+        layer=Layer.PROBE,
+        reason=Reason(why),
+        title=f"{case.kind} was not measured to its end",
+        detail=(("seen", f"a request was not sent while {doing}: {_WHY[why]}"),),
+        advice=_DO[why],
+    )
+
+
+_WHY = {
+    NotSent.BUDGET: "the budget is used up",
+    NotSent.PAUSED: "the server asked for a longer pause than a run waits",
+    NotSent.UNAVAILABLE: "two requests in a row got no first byte",
+    NotSent.NOT_OWNED: "the target is not marked as owned",
+    NotSent.INTERRUPTED: "the run was interrupted",
+    NotSent.NOT_RECORDED: "the stored run does not hold it",
+}
+_DO = {
+    NotSent.BUDGET: "Raise the target's budget, or run fewer cases at a time.",
+    NotSent.PAUSED: "Run again after the time that the server named in Retry-After.",
+    NotSent.UNAVAILABLE: "Find out why nothing answers first; the other findings of this run say how far it got.",
+    NotSent.NOT_OWNED: "Mark the target as owned if it is yours.",
+    NotSent.INTERRUPTED: "Run it again and let it end.",
+    NotSent.NOT_RECORDED: "Run it against the server again; what was stored does not answer this question.",
+}
+
+
+def outcome_code(exchange: Exchange) -> str:
+    """The finding code of one exchange; `blocked` where nothing more is known."""
+    return exchange.attribution.code if exchange.attribution is not None else "blocked"
+
+
+def by_outcome(case: Case, calls: Sequence[Call], what: str) -> list[Finding]:
+    """One finding per kind of outcome of calls that should all be good; each names its clients.
+
+    A failure is told with its k of n, and a call that was not sent as not measured.
+    """
+    groups: dict[tuple[object, ...], list[Call]] = {}
+    failed = {call.trial.client for call in calls if not _good(call)}
+    for call in calls:
+        if not (_good(call) and call.trial.client in failed):
+            groups.setdefault(_outcome(call), []).append(call)
+    return [_group_finding(case, members, calls, what) for members in groups.values()]
+
+
+def _good(call: Call) -> bool:
+    return call.last is not None and vocabulary()[outcome_code(call.last)].verdict is Verdict.PASS
+
+
+def _outcome(call: Call) -> tuple[object, ...]:
+    last = call.last
+    if call.not_sent is not None or last is None or last.attribution is None:
+        return (call.not_sent, call.raised.type if call.raised else None)
+    made = last.attribution
+    return (made.layer, made.product, made.code, made.vendor_code)
+
+
+def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: str) -> Finding:
+    first, last = calls[0], calls[-1]
+    names = tuple(dict.fromkeys(call.trial.client for call in calls))
+    if first.not_sent is not None:
+        return not_sent(case, first.not_sent, f"asking for {what} with {listed(names)}")
+    client = names[0] if len(names) == 1 else None
+    if last.last is None:
+        said = f"{first.raised.type}: {first.raised.text}" if first.raised else "nothing"
+        return conclude(
+            case, "client.guard", layer=Layer.CLIENT, client=client, confidence=Confidence.HIGH,
+            title=f"{listed(names)} refused to send", detail=(("seen", said),),
+        )  # fmt: skip
+    code, good = outcome_code(last.last), _good(last)
+    asked = sum(call.trial.client in names and call.not_sent is None for call in every)
+    titled = {"title": f"{what} is good through {listed(names)}"} if good else {}
+    return conclude(
+        case,
+        code,
+        last.last,
+        client=client,
+        observed=Observed(0 if good else len(calls), asked),
+        detail=(
+            ("seen", f"{shown(last.last)} through {listed(names)}"),
+            *(
+                (("caller", f"{last.raised.type}: {last.raised.text[:200]}"),)
+                if last.raised and not good
+                else ()
+            ),
+        ),
+        evidence=tuple(call.last.id for call in calls if call.last is not None),
+        **titled,
+    )
+
+
+def shown(exchange: Exchange) -> str:
+    """An answer in a few words: `403 "error code: 1010" in 12 ms`."""
+    seconds = exchange.timeline.headers if exchange.timeline.headers is not None else exchange.timeline.end
+    after = f" in {duration(seconds)}" if seconds is not None else ""
+    if exchange.status is None:
+        said = exchange.error.text if exchange.error is not None else "no answer"
+        return f"no answer ({said}){after.replace(' in ', ' after ')}"
+    what = _body_in_words(exchange)
+    cut = f", then {exchange.error.text}" if exchange.error is not None else ""
+    return f"{exchange.status}{f' {what}' if what else ''}{after}{cut}"
+
+
+def _body_in_words(exchange: Exchange) -> str:
+    content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
+    if content_type == "text/event-stream":
+        return "stream"
+    if content_type.endswith("json"):
+        return "JSON"
+    if content_type == "text/html":
+        return "HTML page"
+    first = exchange.body_head[: 4 * _BODY_SHOWN].decode("utf-8", "replace").strip().split("\n")[0]
+    return f'"{first[:_BODY_SHOWN]}"' if first else "empty body" if exchange.body_bytes == 0 else "body"
+
+
+def duration(seconds: float) -> str:
+    """No more digits than a network measurement bears."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part) if names else "no client"

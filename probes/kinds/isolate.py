@@ -1,0 +1,293 @@
+"""Which part of a refused client's identity is the cause?
+
+The client itself sends, with single headers of its finished request changed: same TLS stack, same bytes otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from probes.kinds.conclude import listed
+from probes.kinds.reproducer import curl_command, python_command
+from probes.kinds.study import Study, refused
+from probes.model import Confidence, Factor, Reason, Reproduce
+from probes.twins import REPEATS, Side, Twin, cells, confounders, one, twin
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from probes.model import Call, Exchange, Trial
+
+    Edits = Mapping[str, str | None]
+    Steps = Generator[Sequence[Trial], list[Call], "Isolation"]
+
+SDK_HEADERS = "x-stainless-*"
+_UA = "user-agent"
+_OWN = frozenset({"host", "content-length", "content-type", "connection", "authorization", "x-api-key"})
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """`factor` only where proven; `detail` rows for people; `control` and `variant` are exchange ids."""
+
+    factor: Factor | None = None
+    control: str | None = None
+    variant: str | None = None
+    confounders: tuple[str, ...] = ()
+    detail: tuple[tuple[str, str], ...] = ()
+    confidence: Confidence = Confidence.LOW
+    reason: Reason | None = None
+    next_test: str | None = None
+    reproduce: Reproduce | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """The refused client as it was recorded, and what the passing control announces instead."""
+
+    study: Study
+    name: str
+    headers: dict[str, str]
+    neutral: str | None
+    accept: str | None
+    encoding: str | None
+
+    @property
+    def agent(self) -> str:
+        return self.headers.get(_UA, "")
+
+    @property
+    def sdk_headers(self) -> list[str]:
+        return [name for name in self.headers if name.startswith(SDK_HEADERS.removesuffix("*"))]
+
+    def trial(self, what: str, edits: Edits) -> Trial:
+        return self.study.trial("isolate", self.name, what, edits)
+
+
+def isolate(study: Study, name: str, pair: Twin) -> Steps:
+    refusal, let_pass = pair.variant.calls[-1].last, pair.control.calls[-1].last
+    assert refusal is not None
+    assert let_pass is not None
+    sent, other = _headers(refusal), _headers(let_pass)
+    suspect = Suspect(study, name, sent, other.get(_UA), other.get("accept"), other.get("accept-encoding"))
+    if not study.case.client(name).edits or study.room() < 4 * REPEATS:
+        return Isolation(reason=Reason.BUDGET, detail=(_NOT_ISOLATED,))
+    return (yield from _user_agent_and_sdk_headers(suspect))
+
+
+_NOT_ISOLATED = (
+    "because",
+    "not isolated: the ceiling of requests was reached; suspects left: every part of the client",
+)
+
+
+def _headers(exchange: Exchange) -> dict[str, str]:
+    return {name.lower(): value for name, value in exchange.request.headers}
+
+
+def _user_agent_and_sdk_headers(suspect: Suspect) -> Steps:
+    """Four cells: the user agent as it is or the control's, the SDK's own headers kept or dropped."""
+    drop: dict[str, str | None] = {SDK_HEADERS: None}
+    swap: dict[str, str | None] = {_UA: suspect.neutral}
+    plan: dict[str, Edits] = {
+        "both": {},
+        "user-agent": drop,
+        "sdk-headers": swap,
+        "neither": {**drop, **swap},
+    }
+    if not suspect.sdk_headers:
+        plan = {"both": {}, "neither": swap}
+    trials = [suspect.trial(what, edits) for what, edits in plan.items()]
+    suspect.study.asked += len(trials) * REPEATS
+    sides = dict(zip(plan, (yield from cells(trials, refused)), strict=True))
+    broken = next(
+        (call.not_sent for s in sides.values() for call in s.calls if call.not_sent is not None), None
+    )
+    if broken is not None:
+        return Isolation(reason=Reason(broken), detail=(("because", f"not isolated: {broken}"),))
+    if any(not (s.passed or s.failed) for s in sides.values()) or not sides["both"].failed:
+        return Isolation(
+            reason=Reason.MIXED,
+            detail=(("because", "not isolated: the cells of the experiment came out mixed"),),
+        )
+    if sides["neither"].failed:
+        return (yield from _other_headers(suspect))
+    agent, sdk = sides.get("user-agent", sides["both"]), sides.get("sdk-headers", sides["neither"])
+    if agent.failed and sdk.passed:
+        return (yield from _by_user_agent(suspect, control=sdk, variant=sides["both"]))
+    if sdk.failed and agent.passed:
+        return (yield from _by_sdk_headers(suspect, control=agent, variant=sides["both"]))
+    return _together_or_either(suspect, sides, either=agent.failed)
+
+
+def _together_or_either(suspect: Suspect, sides: Mapping[str, Side], *, either: bool) -> Isolation:
+    what = f"the user agent {suspect.agent!r} and the SDK's own headers ({SDK_HEADERS})"
+    said = (
+        f"{what}, each alone as well as together"
+        if either
+        else f"{what} only together; either alone is let pass"
+    )
+    control, variant = sides["neither"], sides["both"]
+    return Isolation(
+        factor=Factor.CLIENT,
+        control=control.evidence,
+        variant=variant.evidence,
+        confounders=_confounders(control, variant, (_UA, SDK_HEADERS)),
+        detail=(("because", f"{said}: {_score(variant)} refused with both, {_score(control)} with neither"),),
+        confidence=Confidence.HIGH,
+        reproduce=python_command(suspect.study.case, suspect.name),
+    )
+
+
+def _by_user_agent(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
+    with_or_without = f" with or without {SDK_HEADERS} headers" if suspect.sdk_headers else ""
+    said = f"the user agent alone: {suspect.agent!r} is refused{with_or_without} ({_score(variant)})"
+    said += f", with {suspect.neutral!r} in its place it is {_let_pass(control)}"
+    word = yield from _token(suspect)
+    words = f"; the word {word!r} suffices" if word else ""
+    edits: Edits = {_UA: suspect.agent}
+    reproduce = yield from _reproduced(suspect, edits)
+    return Isolation(
+        factor=Factor.USER_AGENT,
+        control=control.evidence,
+        variant=variant.evidence,
+        confounders=_confounders(control, variant, (_UA,)),
+        detail=(("because", said + words),),
+        confidence=Confidence.HIGH,
+        reproduce=reproduce,
+    )
+
+
+def _token(suspect: Suspect) -> Generator[Sequence[Trial], list[Call], str | None]:
+    """The one word of the user agent that is refused even inside the control's; asked three times to be believed."""
+    words = [
+        word for word in dict.fromkeys(re.split(r"[\s/();,]+", suspect.agent)) if re.search(r"[A-Za-z]", word)
+    ]
+    for word in words:
+        trial = suspect.trial(f"token/{word}", {_UA: f"{suspect.neutral} {word}"})
+        if suspect.study.room() < REPEATS:
+            return None
+        for _ in range(REPEATS):
+            suspect.study.asked += 1
+            call = yield from one(trial)
+            if not refused(call):
+                break
+        else:
+            return word
+    return None
+
+
+def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
+    """Then which one of them, alone, on top of a request without any."""
+    guilty: list[str] = []
+    for header in suspect.sdk_headers:
+        if suspect.study.room() < REPEATS:
+            break
+        suspect.study.asked += 1
+        others: Edits = {other: None for other in suspect.sdk_headers if other != header}
+        call = yield from one(suspect.trial(f"header/{header}", others))
+        guilty += [header] if refused(call) else []
+    said = f"the SDK's own headers ({SDK_HEADERS}): refused with them ({_score(variant)}), it is {_let_pass(control)} without"
+    named = f"; {listed(guilty)} alone suffice{'s' if len(guilty) == 1 else ''}" if guilty else ""
+    shown = guilty[:1] or suspect.sdk_headers
+    reproduce = yield from _reproduced(suspect, {header: suspect.headers[header] for header in shown})
+    return Isolation(
+        factor=Factor.SDK_HEADERS,
+        control=control.evidence,
+        variant=variant.evidence,
+        confounders=_confounders(control, variant, (SDK_HEADERS,)),
+        detail=(("because", f"{said}, whatever the user agent{named}"),),
+        confidence=Confidence.HIGH,
+        reproduce=reproduce,
+    )
+
+
+def _other_headers(suspect: Suspect) -> Steps:
+    """Neither user agent nor SDK headers: `Accept`, then `Accept-Encoding`, then what is no header at all."""
+    plain: dict[str, str | None] = {_UA: suspect.neutral}
+    if suspect.sdk_headers:
+        plain[SDK_HEADERS] = None
+    for header, value, factor in (
+        ("accept", suspect.accept, Factor.ACCEPT),
+        ("accept-encoding", suspect.encoding, Factor.ACCEPT_ENCODING),
+    ):
+        if suspect.headers.get(header) == value or suspect.study.room() < 2 * REPEATS:
+            continue
+        control = suspect.trial(f"{header}/control", {**plain, header: value})
+        variant = suspect.trial(f"{header}/variant", plain)
+        found = yield from twin(control, variant, refused, more=REPEATS)
+        suspect.study.asked += 2 * REPEATS
+        if found.claimed:
+            given = suspect.headers[header]
+            said = (
+                f"the header {header}: {given!r} is refused ({_score(found.variant)}), {value!r} is let pass"
+            )
+            reproduce = yield from _reproduced(suspect, {header: given})
+            return Isolation(
+                factor=factor,
+                control=found.control.evidence,
+                variant=found.variant.evidence,
+                confounders=_confounders(found.control, found.variant, (header,)),
+                detail=(("because", f"{said}; user agent and SDK headers play no part"),),
+                confidence=Confidence.HIGH,
+                reproduce=reproduce,
+            )
+    return (yield from _client_stack(suspect))
+
+
+def _client_stack(suspect: Suspect) -> Steps:
+    """The same header values over curl's stack: what is left is TLS, and how the headers are written."""
+    excluded = "not the user agent, the SDK's headers or Accept"
+    study = suspect.study
+    if study.control != "curl" or suspect.name == "curl" or study.room() < 2 * REPEATS:
+        return Isolation(reason=Reason.TOO_FEW, detail=(("because", f"not isolated: {excluded}"),))
+    edits: Edits = {name: value for name, value in suspect.headers.items() if name not in _OWN}
+    control = study.trial("isolate", "curl", "stack/control", edits)
+    found = yield from twin(control, suspect.trial("stack/variant", {}), refused, more=REPEATS)
+    study.asked += 2 * REPEATS
+    if not found.claimed:
+        return Isolation(reason=Reason.MIXED, detail=(("because", f"not isolated: {excluded}"),))
+    encrypted = study.case.target.routes[study.case.route].base_url.startswith("https:")
+    what = (
+        "its TLS signature, or the order and case of its headers"
+        if encrypted
+        else "the order and case of its headers"
+    )
+    return Isolation(
+        factor=Factor.TLS if encrypted else Factor.CLIENT,
+        control=found.control.evidence,
+        variant=found.variant.evidence,
+        confounders=_confounders(found.control, found.variant, ()),
+        detail=(
+            ("because", f"{excluded}: the same header values sent by curl are let pass; left is {what}"),
+        ),
+        confidence=Confidence.MEDIUM,
+        next_test="send the same header bytes over a third TLS stack" if encrypted else None,
+        reproduce=python_command(study.case, suspect.name),
+    )
+
+
+def _reproduced(suspect: Suspect, edits: Edits) -> Generator[Sequence[Trial], list[Call], Reproduce]:
+    """A curl line with the guilty headers, run once where curl is there and the ceiling allows."""
+    study = suspect.study
+    command = curl_command(study.case, study.endpoint, edits)
+    if all(client.name != "curl" for client in study.case.clients) or study.room() < 1:
+        return Reproduce(command)
+    study.asked += 1
+    call = yield from one(study.trial("reproduce", "curl", suspect.name, edits))
+    return Reproduce(command, verified=True) if refused(call) else python_command(study.case, suspect.name)
+
+
+def _confounders(control: Side, variant: Side, factor: Sequence[str]) -> tuple[str, ...]:
+    ours, theirs = control.calls[-1].last, variant.calls[-1].last
+    return confounders(ours, theirs, factor) if ours is not None and theirs is not None else ()
+
+
+def _let_pass(side: Side) -> str:
+    return f"let pass ({side.n - side.k} of {side.n})"
+
+
+def _score(side: Side) -> str:
+    return f"{side.k} of {side.n}"

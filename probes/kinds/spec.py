@@ -1,0 +1,34 @@
+"""What is declared of a kind of probe?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from probes.model import Case, Kind
+
+
+class Bound(NamedTuple):
+    """What a case can cost at the most; `seconds` is a guess for a server that answers at once."""
+
+    requests: int
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class KindSpec:
+    """`defaults`: the parameters that a suite's `with` may set, with their default values.
+
+    `keyed`: its requests need the target's key. `long`: runs in a lane of its own, beside the short cases.
+    """
+
+    flow: Kind
+    about: str
+    bound: Callable[[Case], Bound]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    keyed: bool = True
+    long: bool = False

@@ -1,0 +1,151 @@
+"""What can be done with one TCP connection of the lab?
+
+A blocking socket that every wait watches: a wait ends early when the peer leaves or when the server closes, since
+both make the socket readable. So no thread of the lab ever sleeps past its reason to live.
+"""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import struct
+import time
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Self
+
+from probes.lab.http1 import BODY_MAX, HEAD_MAX, BodyReader, Head, Malformed, Request, parse_head
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from probes.clock import Clock
+
+_CHUNK = 64 * 1024
+_NO_LINGER = struct.pack("ii", 1, 0)
+_BLIND = 0.01
+"""Machine seconds slept without a look at the peer: poll knows whole milliseconds only, and a token at scale 0.02 is
+due every 5.5 of them."""
+READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
+
+
+class Gone(Exception):  # noqa: N818 - it says where the peer is
+    """The peer closed or reset the connection, or the lab is closing; `reset` tells which of the first two."""
+
+    def __init__(self, *, reset: bool = False) -> None:
+        super().__init__("reset" if reset else "closed")
+        self.reset = reset
+
+
+class Connection:
+    """One accepted or dialled socket with what was read from it ahead of use."""
+
+    def __init__(self, sock: socket.socket, clock: Clock) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock = sock
+        self.clock = clock
+        self.peer = ""
+        """The other side's address, where it is known."""
+        with suppress(OSError):  # not dialled yet, or gone already
+            self.peer = str(sock.getpeername()[0])
+        self._ahead = b""
+        self._poll = select.poll()
+        self._poll.register(sock, READABLE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.sock.close()
+
+    def send(self, data: bytes) -> None:
+        """Raises Gone."""
+        try:
+            self.sock.sendall(data)
+        except OSError as fault:
+            raise Gone(reset=isinstance(fault, ConnectionResetError)) from None
+
+    def receive(self) -> bytes:
+        """Bytes as they come, empty when the peer has closed; raises Gone on a reset."""
+        if self._ahead:
+            data, self._ahead = self._ahead, b""
+            return data
+        try:
+            return self.sock.recv(_CHUNK)
+        except OSError as fault:
+            raise Gone(reset=isinstance(fault, ConnectionResetError)) from None
+
+    def left(self) -> bool:
+        """Whether the peer has gone; asked of a readable socket."""
+        try:
+            return not self.sock.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return True
+
+    def wait(self, seconds: float | None) -> None:
+        """Let `seconds` pass, `None` for as long as the peer stays; raises Gone when it leaves first."""
+        due = math.inf if seconds is None else time.monotonic() + self.clock.machine(seconds)
+        while (remaining := due - time.monotonic()) > 0:
+            if remaining <= _BLIND:
+                time.sleep(remaining)
+                look = 0
+            else:
+                look = None if math.isinf(remaining) else max(1, int((remaining - _BLIND) * 1000))
+            if self._poll.poll(look):
+                if self.left():
+                    raise Gone
+                time.sleep(min(max(0, due - time.monotonic()), 0.001))  # it talks out of turn
+
+    def read_head(self) -> Head | None:
+        """The next message's head, `None` when the peer closed before its first byte; raises Gone, Malformed."""
+        raw = b""
+        while (end := raw.find(b"\r\n\r\n")) < 0:
+            if len(raw) > HEAD_MAX:
+                raise Malformed(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head over 64 KiB")
+            data = self.receive()
+            if not data:
+                if raw:
+                    raise Malformed(HTTPStatus.BAD_REQUEST, "closed inside the head")
+                return None
+            raw = (raw + data).lstrip(b"\r\n")
+        self._ahead = raw[end + 4 :]
+        return parse_head(raw[: end + 4])
+
+    def read_request(self) -> Request | None:
+        """The next request in full, `None` when the peer is done; raises Gone, Malformed."""
+        head = self.read_head()
+        if head is None:
+            return None
+        length = head.length or 0
+        if length > BODY_MAX:
+            raise Malformed(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body over 64 MiB")
+        reader = BodyReader(length=length, chunked=head.chunked)
+        if (head.get("expect") or "").lower() == "100-continue" and not reader.done and not self._ahead:
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        raw: list[bytes] = []
+        body: list[bytes] = []
+        size = 0
+        while not reader.done:
+            data = self.receive()
+            if not data:
+                raise Gone
+            size += len(data)
+            if size > BODY_MAX:
+                raise Malformed(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body over 64 MiB")
+            body += reader.feed(data)
+            raw.append(data)
+        self._ahead, whole = reader.rest + self._ahead, b"".join(raw)
+        return Request(head, b"".join(body), whole[: len(whole) - len(reader.rest)])
+
+    def reset(self) -> None:
+        """End with a RST: the peer sees a reset, unread bytes are lost."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.sock.close()
+
+    def wake(self) -> None:
+        """Ends every wait and read on this connection, from any thread; closing alone would not."""
+        with suppress(OSError):  # never connected, or closed already
+            self.sock.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,140 @@
+"""What does the layer in front of the origin do to a request?
+
+A reverse proxy with the marks of a product (a profile) and the faults it is armed with. It passes bytes on as they
+come, buffers nothing, and ends a response as the upstream ended it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+
+from probes.lab.armed import Armed
+from probes.lab.connection import Connection, Gone
+from probes.lab.faults import Answer, Do
+from probes.lab.http1 import Fields, Malformed, Request, response_head
+from probes.lab.pages import Rendered, filled, filled_lines, profile, render
+from probes.lab.relay import Instead, Relay
+from probes.lab.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from probes.clock import Clock
+
+_RAY_STEP = 0x9E3779B97F4A7C15  # odd, so rays do not repeat; the same in every lab, so runs can be compared
+_RAY_MASK = 0xFFFFFFFFFFFFFFFF
+
+
+class Edge:
+    """`upstream` is the host and port dialled for every request."""
+
+    def __init__(
+        self,
+        upstream: tuple[str, int],
+        clock: Clock,
+        faults: Sequence[str] = (),
+        *,
+        profile_name: str = "cloudflare",
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self._upstream = upstream
+        self._armed = Armed(faults)
+        self._profile = profile(profile_name)
+        self._rays = itertools.count(1)
+        self.server = Server(self._handle, clock, host, port)
+
+    def _handle(self, client: Connection, request: Request) -> bool:
+        do = self._armed.meet(request)
+        words = self._words(client, request)
+        if do.answer:
+            return self._say(client, request, do.answer, words)
+        if do.end == "hang":
+            client.wait(None)
+        if do.end:
+            if do.end == "reset":
+                client.reset()
+            return False
+        return self._forward(client, request, do, words)
+
+    def _forward(self, client: Connection, request: Request, do: Do, words: dict[str, str]) -> bool:
+        try:
+            with self.server.dial(self._upstream, self._profile.connect) as upstream:
+                with suppress(Gone):  # an upstream may answer and close before it has read everything
+                    upstream.send(request.head.raw + request.raw_body)
+                relay = Relay(client, upstream, do, lambda fields: self._marked(fields, do, words))
+                return relay.run(request.method) and not request.head.closes
+        except Instead as instead:
+            answer = instead.answer
+        except Malformed:
+            answer = Answer(page=self._profile.garbled)
+        except TimeoutError:
+            answer = Answer(page=self._profile.unreached)
+        except OSError:
+            answer = Answer(page=self._profile.refused)
+        return self._say(client, request, answer, words)
+
+    def _marked(self, fields: Fields, do: Do, words: dict[str, str]) -> Fields:
+        """The fields of a proxied answer as they leave here."""
+        dropped = {name.lower() for name in do.drop_headers}
+        kept = tuple((name, value) for name, value in fields if name.lower() not in dropped)
+        marks = {"server": self._profile.server, **self._profile.proxied, **do.add_headers}
+        return _set(kept, filled(marks, words))
+
+    def _say(self, client: Connection, request: Request, answer: Answer, words: dict[str, str]) -> bool:
+        """Answers in the edge's own name."""
+        rendered = self._rendered(request, answer, words)
+        marks = self._profile.proxied if answer.proxied else self._profile.own
+        length = {"content-length": str(len(rendered.body))}
+        closing = {"connection": "close"} if request.head.closes else {}
+        fields = (
+            ("date", words["date"]),
+            *rendered.fields,
+            ("server", self._profile.server),
+            *filled(marks, words),
+        )
+        fields = _set(_set(fields, tuple({**length, **closing}.items())), filled(answer.headers, words))
+        body = b"" if request.method == "HEAD" else rendered.body
+        client.send(response_head(rendered.status, fields) + body)
+        return not request.head.closes
+
+    def _rendered(self, request: Request, answer: Answer, words: dict[str, str]) -> Rendered:
+        if answer.page is None:
+            return Rendered(answer.status, (), filled_lines(answer.body, words))
+        accept = request.head.get("accept")
+        return render(answer.page, words, accept, shape=answer.shape, otherwise=answer.otherwise)
+
+    def _words(self, client: Connection, request: Request) -> dict[str, str]:
+        """What templates may say of this request."""
+        now = datetime.now(UTC)
+        host = request.head.get("host") or ""
+        authorization = request.head.get("authorization") or ""
+        return {
+            "ray": f"{next(self._rays) * _RAY_STEP & _RAY_MASK:016x}",
+            "host": host,
+            "zone": host.rpartition(":")[0] or host,
+            "ip": client.peer,
+            "target": request.target,
+            "authorization": authorization,
+            "key": request.head.get("x-api-key") or authorization.partition(" ")[2],
+            "now": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "date": format_datetime(now, usegmt=True),
+        }
+
+
+def _set(fields: Fields, new: Fields) -> Fields:
+    """`new` in the places of fields of the same name, the others behind; a repeated name keeps its first place."""
+    values = {name.lower(): value for name, value in new}
+    placed: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for name, value in fields:
+        low = name.lower()
+        if low in values and low in seen:
+            continue
+        seen.add(low)
+        placed.append((name, values.get(low, value)))
+    return (*placed, *((name, value) for name, value in new if name.lower() not in seen))

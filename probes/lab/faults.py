@@ -1,0 +1,240 @@
+"""What is broken, for which requests?
+
+A fault is a YAML row that says only what the bytes and times do (`configs/lab/faults.yaml`): `when` picks requests,
+`do` says what befalls them. What a probe should call it stands apart, in `configs/lab/expectations.yaml`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from probes.bundled import bundled
+from probes.errors import ConfigError, UsageError, did_you_mean
+from probes.lab.pages import ShapeName, pages
+from probes.model import STRICT
+from probes.strict_yaml import read
+
+if TYPE_CHECKING:
+    from probes.lab.http1 import Request
+
+How = Literal["clean", "close", "reset"]
+"""End of a body: with its terminator, by FIN before it, or by RST."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderTest:
+    """One header of the request, `name` in any case. Without `contains` or `equals`: `present` or not."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str
+    contains: str | None = None
+    equals: str | None = None
+    present: bool = True
+
+    def holds(self, request: Request) -> bool:
+        values = [value for name, value in request.head.fields if name.lower() == self.name.lower()]
+        if self.contains is not None:
+            return any(self.contains.lower() in value.lower() for value in values)
+        if self.equals is not None:
+            return any(self.equals.lower() == value.lower() for value in values)
+        return bool(values) == self.present
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """All that is said must hold; nothing said means every request.
+
+    `path`: a regular expression for the whole request target. `after` requests that hold are let through, then
+    `every` n-th is hit.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    headers: tuple[HeaderTest, ...] = ()
+    method: str | None = None
+    path: str | None = None
+    body_contains: str | None = None
+    body_min: int | None = None
+    body_max: int | None = None
+    stream: bool | None = None
+    after: int = 0
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError("every must be 1 or more")
+        try:
+            re.compile(self.path or "")
+        except re.error as fault:
+            raise ValueError(f"path is no regular expression: {fault}") from None
+
+    def holds(self, request: Request) -> bool:
+        """Apart from the counting."""
+        body = request.body
+        return (
+            all(test.holds(request) for test in self.headers)
+            and (self.method is None or self.method == request.method)
+            and (self.path is None or re.fullmatch(self.path, request.target) is not None)
+            and (self.body_contains is None or self.body_contains.encode() in body)
+            and (self.body_min is None or len(body) >= self.body_min)
+            and (self.body_max is None or len(body) <= self.body_max)
+            and (self.stream is None or self.stream == _asks_stream(body))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response of the edge's own making: a `page`, or what is said here.
+
+    `shape` forces one, else Accept decides and `otherwise` where it names none. `headers` and `body` are templates.
+    `proxied`: it carries the headers of an answer that came from behind.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    page: str | None = None
+    shape: ShapeName | None = None
+    otherwise: ShapeName = "html"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+    proxied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """After `seconds` the upstream is dropped; the client gets `answer` if no byte went out yet, else `how`."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    seconds: float
+    answer: Answer | None = None
+    how: How = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """An upstream answer with one of these statuses is dropped for `answer`."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    statuses: tuple[int, ...]
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The response ends early: after so many SSE events, body bytes or seconds since it began, or `before` the first
+    event that contains the text; `last_words` go out first.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    how: How
+    after_events: int | None = None
+    after_bytes: int | None = None
+    after_seconds: float | None = None
+    before: str | None = None
+    last_words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """`text` is written into a stream at its start and whenever `every` seconds pass without a byte."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    text: str
+    every: float
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """What befalls a request: `answer` or `end` at once, the rest on the way to and from the upstream.
+
+    `first_byte_timer` runs from the request until the upstream's first byte, `idle_timer` between its bytes,
+    `total_timer` over all. `one_byte_writes`: every body byte in its own chunk and write.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    answer: Answer | None = None
+    end: Literal["close", "reset", "hang"] | None = None
+    first_byte_timer: Timer | None = None
+    idle_timer: Timer | None = None
+    total_timer: Timer | None = None
+    replace: Replace | None = None
+    cut: Cut | None = None
+    fill: Fill | None = None
+    line_end: Literal["lf", "crlf", "cr"] = "lf"
+    one_byte_writes: bool = False
+    add_headers: Mapping[str, str] = field(default_factory=dict)
+    drop_headers: tuple[str, ...] = ()
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether body bytes are touched at all; else they pass as they are."""
+        by_content = self.cut is not None and self.cut.after_seconds is None
+        return by_content or self.fill is not None or self.line_end != "lf" or self.one_byte_writes
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    __pydantic_config__: ClassVar = STRICT
+
+    id: str
+    about: str
+    do: Do
+    when: When = When()
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    __pydantic_config__: ClassVar = STRICT
+
+    faults: tuple[Fault, ...]
+
+
+@lru_cache
+def catalogue() -> Mapping[str, Fault]:
+    """Every fault by its id."""
+    path = bundled("configs", "lab", "faults.yaml")
+    found: dict[str, Fault] = {}
+    for fault in read(path, Faults).faults:
+        if fault.id in found:
+            raise ConfigError("stands twice", path=path, key=fault.id)
+        for answer in _answers(fault.do):
+            if answer.page and answer.page not in pages():
+                problem = f"page {answer.page!r} is not known{did_you_mean(answer.page, pages())}"
+                raise ConfigError(problem, path=path, key=fault.id)
+        found[fault.id] = fault
+    return found
+
+
+def named(names: Sequence[str]) -> tuple[Fault, ...]:
+    """Raises UsageError with the nearest valid name."""
+    known = catalogue()
+    for name in names:
+        if name not in known:
+            raise UsageError(f"lab fault {name!r} is not known{did_you_mean(name, known)}")
+    return tuple(known[name] for name in names)
+
+
+def _answers(do: Do) -> list[Answer]:
+    timers = (do.first_byte_timer, do.idle_timer, do.total_timer)
+    holders = (*timers, do.replace)
+    return [found for found in (do.answer, *(holder.answer for holder in holders if holder)) if found]
+
+
+def _asks_stream(body: bytes) -> bool:
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(parsed, dict) and parsed.get("stream") is True

@@ -1,0 +1,203 @@
+"""What does a healthy model API answer, and when?
+
+An OpenAI- and Anthropic-compatible origin: chat completions, messages, models. Tokens leave on an absolute schedule,
+so lag does not add up: the first `prefill` seconds after the request was read, one every `tpot` seconds after it.
+Streams open at once with the role-only chunk (message_start), as engines with chunked prefill do
+(https://github.com/vllm-project/vllm/issues/15106), and end when the non-streaming twin would arrive:
+after prefill + n * tpot.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from probes.lab.connection import Connection, Gone
+from probes.lab.dialects import Anthropic, Dialect, Job, OpenAI, Refusal, plan
+from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
+from probes.lab.server import Server
+
+if TYPE_CHECKING:
+    from probes.clock import Clock
+
+_OPENAI, _ANTHROPIC = OpenAI(), Anthropic()
+_PATHS: dict[str, tuple[str, Dialect | None]] = {
+    "/v1/chat/completions": ("POST", _OPENAI),
+    "/v1/messages": ("POST", _ANTHROPIC),
+    "/v1/models": ("GET", None),
+}
+"""Path → method and dialect; `None` is spoken in the caller's."""
+
+
+@dataclass(slots=True)
+class Arrival:
+    """One request that reached the origin; `at` and `sent` in seconds of `clock.now()`.
+
+    `sent`: when each token of a stream was handed to the socket. `ended`: `None` while it runs, false when the
+    other side left before the last byte.
+    """
+
+    method: str
+    path: str
+    headers: Fields
+    body_bytes: int
+    at: float
+    id: str
+    status: int | None = None
+    sent: list[float] = field(default_factory=list)
+    ended: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One request being answered."""
+
+    connection: Connection
+    request: Request
+    dialect: Dialect
+    arrival: Arrival
+
+
+class Origin:
+    """`keys=None` is a keyless server; `prefill_per_token` seconds are added for each token of the prompt."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        keys: frozenset[str] | None,
+        model: str,
+        prefill: float,
+        tpot: float,
+        prefill_per_token: float = 0.0,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self.requests: list[Arrival] = []
+        self.server = Server(self._handle, clock, host, port)
+        self._clock = clock
+        self._keys = keys
+        self._model = model
+        self._prefill = prefill
+        self._prefill_per_token = prefill_per_token
+        self._tpot = tpot
+        self._ids = itertools.count(1)
+
+    def _handle(self, connection: Connection, request: Request) -> bool:
+        fields = {name.lower(): value for name, value in request.head.fields}
+        _, dialect = _PATHS.get(request.path, ("", None))
+        dialect = dialect or (_ANTHROPIC if "anthropic-version" in fields else _OPENAI)
+        arrival = Arrival(
+            method=request.method,
+            path=request.target,
+            headers=request.head.fields,
+            body_bytes=len(request.body),
+            at=self._clock.now(),
+            id=f"req_{next(self._ids):024x}",
+        )
+        self.requests.append(arrival)
+        turn = _Turn(connection, request, dialect, arrival)
+        try:
+            self._answer(turn, fields)
+        except Refusal as fault:
+            self._send_json(turn, fault.status, dialect.refusal(fault, arrival.id))
+        except Gone:
+            arrival.ended = False
+            raise
+        arrival.ended = True
+        return not request.head.closes
+
+    def _answer(self, turn: _Turn, fields: dict[str, str]) -> None:
+        self._route(turn.request)
+        self._authorize(turn.dialect, fields)
+        if turn.request.method == "GET":
+            self._send_json(turn, HTTPStatus.OK, turn.dialect.models(self._model))
+            return
+        body = _parse(turn.request.body)
+        turn.dialect.check(body, fields)
+        if body["model"] != self._model:
+            openai = turn.dialect is _OPENAI
+            message = f"The model `{body['model']}` does not exist or you do not have access to it."
+            raise Refusal(
+                HTTPStatus.NOT_FOUND,
+                message if openai else f"model: {body['model']}",
+                code="model_not_found",
+            )
+        job = plan(body, turn.dialect.id_prefix + turn.arrival.id.removeprefix("req_"))
+        first = turn.arrival.at + self._prefill + self._prefill_per_token * job.prompt_tokens
+        if job.stream:
+            self._stream(turn, job, first)
+        else:
+            self._wait_until(turn, first + len(job.tokens) * self._tpot)
+            self._send_json(turn, HTTPStatus.OK, turn.dialect.answer(job))
+
+    def _route(self, request: Request) -> None:
+        method, _ = _PATHS.get(request.path, ("", None))
+        if not method:
+            message = f"Invalid URL ({request.method} {request.path})"
+            raise Refusal(HTTPStatus.NOT_FOUND, message)
+        if method != request.method:
+            message = f"Not allowed to {request.method} on {request.path}."
+            raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, message, code="method_not_supported")
+
+    def _authorize(self, dialect: Dialect, fields: dict[str, str]) -> None:
+        scheme, _, bearer = fields.get("authorization", "").partition(" ")
+        key = bearer if scheme.lower() == "bearer" else fields.get("x-api-key")
+        if self._keys is not None and key not in self._keys:
+            raise dialect.bad_key(key)
+
+    def _stream(self, turn: _Turn, job: Job, first: float) -> None:
+        dialect, connection = turn.dialect, turn.connection
+        fields = (
+            ("content-type", "text/event-stream; charset=utf-8"),
+            ("cache-control", "no-cache"),
+            ("transfer-encoding", "chunked"),
+        )
+        head = self._head(turn, HTTPStatus.OK, fields)
+        connection.send(head + b"".join(map(chunk, dialect.opening(job))))
+        for n, text in enumerate(job.tokens):
+            event = chunk(dialect.token(job, text))
+            self._wait_until(turn, first + n * self._tpot)
+            connection.send(event)
+            turn.arrival.sent.append(self._clock.now())
+        self._wait_until(turn, first + len(job.tokens) * self._tpot)
+        connection.send(b"".join(map(chunk, dialect.closing(job))) + LAST_CHUNK)
+
+    def _wait_until(self, turn: _Turn, due: float) -> None:
+        turn.connection.wait(due - self._clock.now())
+
+    def _send_json(self, turn: _Turn, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        fields = (("content-type", "application/json"), ("content-length", str(len(data))))
+        turn.connection.send(self._head(turn, status, fields) + data)
+
+    def _head(self, turn: _Turn, status: int, fields: Fields) -> bytes:
+        turn.arrival.status = status
+        elapsed = round((self._clock.now() - turn.arrival.at) * 1000)
+        own: Fields = (("date", formatdate(usegmt=True)), ("server", "uvicorn"))
+        if turn.dialect is _OPENAI:
+            about: Fields = (
+                ("openai-organization", "lab"),
+                ("openai-processing-ms", str(elapsed)),
+                ("openai-version", "2020-10-01"),
+            )
+        else:
+            about = (("anthropic-organization-id", "lab"),)
+        request_id = ((turn.dialect.id_header, turn.arrival.id),)
+        closing: Fields = (("connection", "close"),) if turn.request.head.closes else ()
+        return response_head(status, (*own, *fields, *about, *request_id, *closing))
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict):
+        message = "We could not parse the JSON body of your request. The API expects a JSON object."
+        raise Refusal(HTTPStatus.BAD_REQUEST, message)
+    return parsed

@@ -1,0 +1,195 @@
+"""How is a planned trial put on the wire?"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from probes import clients
+from probes.attribution import attribute
+from probes.model import Call, Called, Case, NotSent, call_id, unsent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from probes.budget import Governor
+    from probes.clock import Clock
+    from probes.credentials import Secrets
+    from probes.model import Planned, Sink, Trial
+    from probes.redact import Redactor
+    from probes.signatures import Catalogue
+    from probes.stop import Stop
+
+SILENT = frozenset({"dns", "connect", "timeout", "deadline"})
+"""Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
+_SILENT_IN_A_ROW = 2
+RESOLUTION = 0.01
+"""Machine seconds that a time measured here may be off: threads of one process take turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all cases of a live run share. `emit` never raises."""
+
+    clock: Clock
+    governor: Governor
+    secrets: Secrets
+    redactor: Redactor
+    catalogue: Catalogue
+    emit: Sink
+    stop: Stop
+
+
+class Live:
+    """The live `send` of one case. Keeps its senders and named sessions; `close` it when the case is over."""
+
+    def __init__(self, case: Case, bench: Bench) -> None:
+        self._case = case
+        self._bench = bench
+        self._senders: dict[str, clients.Sender] = {}
+        self._sessions: dict[tuple[str, str, str], clients.Session] = {}
+        self._open = ExitStack()
+        self._lock = threading.Lock()
+        self._silent = 0
+        self.calls: list[Call] = []
+
+    def close(self) -> None:
+        self._open.close()
+
+    def __call__(self, planned: Sequence[Planned]) -> list[Call]:
+        why = self._refusal()
+        bought = (
+            [why] * len(planned) if why else self._bench.governor.reserve([trial for trial, _ in planned])
+        )
+        jobs = [
+            _Job(self, trial, repeat, len(planned))
+            if refused is None
+            else unsent(self._case, trial, repeat, refused)
+            for (trial, repeat), refused in zip(planned, bought, strict=True)
+        ]
+        threads = [job for job in jobs if isinstance(job, _Job)]
+        for job in threads:
+            self.sender(job.trial.client)  # an SDK's import must neither be timed nor delay a trial beside it
+        for job in threads:
+            job.start()
+        for job in threads:
+            self._bench.stop.join(job)
+        calls = [job.outcome() if isinstance(job, _Job) else job for job in jobs]
+        for call in calls:
+            self._note(call)
+        return calls
+
+    def _refusal(self) -> NotSent | None:
+        if self._bench.stop.reason is not None:
+            return NotSent.INTERRUPTED
+        return NotSent.UNAVAILABLE if self._silent >= _SILENT_IN_A_ROW else None
+
+    def _note(self, call: Call) -> None:
+        last = call.last
+        if last is not None:
+            silent = last.status is None and last.error is not None and last.error.kind in SILENT
+            self._silent = self._silent + 1 if silent else 0
+        self.calls.append(call)
+        self._bench.emit(Called(call))
+
+    def admit(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
+        """Wait for the trial's start and its admission, then send it."""
+        bench = self._bench
+        bench.stop.wait(bench.clock.machine(planned_at - bench.clock.now()))
+        with bench.governor.admitted(trial) as refused:
+            why = NotSent.INTERRUPTED if bench.stop.reason is not None else refused
+            if why is not None:
+                return unsent(self._case, trial, repeat, why)
+            lag = bench.clock.now() - planned_at
+            call = self._send(trial, repeat, together)
+            bench.governor.settle(trial, call)
+            return replace(call, own_lag=max(lag, 0.0))
+
+    def _send(self, trial: Trial, repeat: int, together: int) -> Call:
+        bench, limits = self._bench, self._case.target.limits
+        with bench.stop.listening() as on_stop, ExitStack() as fresh:
+            outcome = self._session(trial, fresh).send(
+                trial,
+                clients.SendLimits(
+                    deadline=limits.deadline if trial.deadline is None else trial.deadline,
+                    body_bytes=int(limits.body_mib * 1024 * 1024),
+                    on_stop=on_stop,
+                ),
+            )
+        name = call_id(self._case, trial.label, repeat)
+        call = Call(
+            id=name,
+            case=self._case.id,
+            trial=trial,
+            repeat=repeat,
+            exchanges=tuple(replace(e, id=f"{name}/{hop}") for hop, e in enumerate(outcome.exchanges)),
+            returned=outcome.returned,
+            raised=outcome.raised,
+            conditions={
+                "session": trial.session or "fresh",
+                "concurrency": together,
+                "resolution": RESOLUTION / bench.clock.scale,
+            },
+        )
+        call = bench.redactor.call(call)
+        attributed = tuple(replace(e, attribution=attribute(e, bench.catalogue)) for e in call.exchanges)
+        return replace(call, exchanges=attributed)
+
+    def sender(self, name: str) -> clients.Sender:
+        with self._lock:
+            if name not in self._senders:
+                client = self._case.client(name)
+                setting = clients.Setting(client, self._case.target, self._bench.secrets, self._bench.clock)
+                self._senders[name] = clients.sender_class(client)(setting)
+            return self._senders[name]
+
+    def _session(self, trial: Trial, fresh: ExitStack) -> clients.Session:
+        """The trial's named session, or one of its own that ends with `fresh`."""
+        route = self._case.target.routes[trial.route]
+        sender = self.sender(trial.client)
+        if trial.session is None:
+            return fresh.enter_context(sender.connect(route))
+        key = (trial.client, trial.route, trial.session)
+        with self._lock:
+            if key not in self._sessions:
+                self._sessions[key] = self._open.enter_context(sender.connect(route))
+            return self._sessions[key]
+
+    @property
+    def case(self) -> Case:
+        return self._case
+
+    def due(self, trial: Trial) -> float:
+        return self._bench.clock.now() + trial.start
+
+
+class _Job(threading.Thread):
+    """One trial on a thread of its own, which does not hold the process back."""
+
+    def __init__(self, live: Live, trial: Trial, repeat: int, together: int) -> None:
+        super().__init__(name=trial.label, daemon=True)
+        self.trial = trial
+        self._live = live
+        self._repeat = repeat
+        self._together = together
+        self._call: Call | None = None
+        self._error: BaseException | None = None
+        self._due = 0.0
+
+    def start(self) -> None:
+        self._due = self._live.due(self.trial)
+        super().start()
+
+    def run(self) -> None:
+        try:
+            self._call = self._live.admit(self.trial, self._repeat, self._due, self._together)
+        except BaseException as error:  # noqa: BLE001 - not swallowed: `outcome` raises it in the lane
+            self._error = error
+
+    def outcome(self) -> Call:
+        """The call; after a stop, one that does not come back was interrupted."""
+        if self._error is not None:
+            raise self._error
+        return self._call or unsent(self._live.case, self.trial, self._repeat, NotSent.INTERRUPTED)

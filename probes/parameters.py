@@ -1,0 +1,61 @@
+"""What is a case's parameter worth, as a file, a flag or the id of a case has it?
+
+Its default says its type; a default of `None` takes any scalar.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import yaml
+
+from probes.errors import UsageError
+
+_READABLE = ".:+-_@"
+_TYPES: tuple[tuple[type | tuple[type, ...], type | tuple[type, ...], str], ...] = (
+    # of the default · that it takes · in words; true is an int to Python, not to people
+    (bool, bool, "true or false"),
+    (int, int, "a whole number"),
+    (float, (int, float), "a number"),
+    (str, str, "text"),
+    ((list, tuple), (list, tuple), "a list"),
+)
+
+
+def mismatch(value: object, default: object) -> str | None:
+    """What `value` should have been, or `None` when it is of the default's type."""
+    for types, taken, words in _TYPES:
+        if isinstance(default, types):
+            fits = isinstance(value, taken) and isinstance(value, bool) == isinstance(default, bool)
+            return None if fits else words
+    return None
+
+
+def from_flag(flag: str, text: str, default: object) -> Any:
+    """The value of `--set KEY=text`; a list is written `1,2,3`."""
+    if isinstance(default, list | tuple):
+        value: Any = [_scalar(item.strip()) for item in text.split(",")]
+    else:
+        value = text if isinstance(default, str) else _scalar(text)
+    if wanted := mismatch(value, default):
+        raise UsageError(f"{flag}: must be {wanted}, not {text!r}")
+    return value
+
+
+def to_id(value: object) -> str:
+    """The value as it stands in a case's id: readable, without `/` or `=`, the same for 5 and 5.0."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(to_id, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return "null" if value is None else quote(str(value), safe=_READABLE)
+
+
+def _scalar(text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return text

@@ -1,0 +1,192 @@
+"""What of this must nobody see?
+
+Secrets go by value (in any spelling that an echo uses), by the name of the header that carries them, and by the shape
+of a key. Whatever is stored or shown passes here once, as a `Call`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from probes.model import Ask
+from probes.spellings import pattern, piece_at_end, piece_at_start, spellings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from probes.model import Call, Exchange, Raw
+
+REDACTED = "[redacted]"
+SECRET_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie", "set-cookie"}
+)
+_SCHEMES = frozenset({"bearer", "basic", "digest", "negotiate", "token", "apikey"})
+_MIN_VALUE = 8
+_MAX_DEPTH = 100
+_PLACEHOLDERS = frozenset({"placeholder", "undefined", "anonymous", "not-needed", "no-key-required"})
+
+_LEADS = ("Bearer ", "bearer ", "://")  # stay, for what they say of the secret
+_SHAPES = re.compile(
+    "|".join(
+        (
+            # Look-behinds stand after the prefix: branches that begin with a literal are searched fast.
+            # With a digit or a capital, as every real one has: `sk-folding-cube` is a style sheet's.
+            r"sk-(?<![\w-]sk-)(?=[a-z_-]*[A-Z0-9])[\w-]{16,}",
+            r"AIza(?<![\w-]AIza)[\w-]{30,}",
+            r"hf_(?<![\w-]hf_)[A-Za-z0-9]{20,}",
+            r"gsk_(?<![\w-]gsk_)[A-Za-z0-9]{20,}",
+            r"xai-(?<![\w-]xai-)[A-Za-z0-9]{20,}",
+            r"eyJ(?<![\w-]eyJ)[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",
+            r"A[KS]IA(?<![\w-]A[KS]IA)[0-9A-Z]{16}(?!\w)",
+            # `Bearer realm=…` and `Bearer authentication` are words of a challenge, not tokens.
+            *(rf"{word} (?=[A-Za-z._~+/=-]*\d)[\w.~+/=-]{{12,}}" for word in ("Bearer", "bearer")),
+            r"://[^\s/:@\"']{0,256}:[^\s/@\"']{1,256}(?=@)",
+        )
+    ),
+    re.ASCII,
+)
+_HARMFUL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+
+
+def safe_text(text: str) -> str:
+    """`text` from a stranger, fit for a terminal: controls, escapes, line ends and bidi marks become visible."""
+    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether something shaped like an API key, or a password in a URL, stands in `text`."""
+    return _SHAPES.search(text) is not None
+
+
+class Redactor:
+    """`secrets` go by value, from 8 characters on; `headers` are further names whose values are secret."""
+
+    def __init__(self, secrets: Iterable[str] = (), headers: Iterable[str] = ()) -> None:
+        values = {s for s in secrets if len(s) >= _MIN_VALUE and s.lower() not in _PLACEHOLDERS}
+        # Longest first: of two secrets that start alike, the whole one goes.
+        ordered = sorted(values, key=lambda value: (-len(value), value))
+        self._spellings = [spelling for value in ordered for spelling in spellings(value)]
+        self._values = re.compile("|".join(map(pattern, self._spellings)) or r"(?!)")
+        self._headers = SECRET_HEADERS | {name.lower() for name in headers}
+
+    def __repr__(self) -> str:
+        return "Redactor()"
+
+    def text(self, text: str) -> str:
+        return _SHAPES.sub(_keep_lead, self._values.sub(REDACTED, text))
+
+    def data(self, data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> bytes:
+        """`cut_start`, `cut_end`: more stood before or after, so a piece of a secret may stand at that edge."""
+        text = self.text(data.decode("latin-1"))
+        if cut_end:
+            text = self._without_piece_at_end(text)
+        if cut_start:
+            text = self._without_piece_at_start(text)
+        return text.encode("latin-1")
+
+    def tree(self, tree: Any, _depth: int = 0) -> Any:
+        """JSON-like data with every text redacted, keys too; under the name of a secret header the whole value."""
+        if isinstance(tree, str):
+            return self.text(tree)
+        if _depth > _MAX_DEPTH:
+            return "[nested too deeply]"
+        if isinstance(tree, Mapping):
+            return {self.text(str(key)): self._named(str(key), value, _depth) for key, value in tree.items()}
+        if isinstance(tree, list | tuple):
+            return [self.tree(item, _depth + 1) for item in tree]
+        return self.data(tree) if isinstance(tree, bytes) else tree
+
+    def call(self, call: Call) -> Call:
+        """The whole of a call: what was planned, what passed on the wire, what the caller was told."""
+        raised = call.raised
+        return replace(
+            call,
+            trial=replace(call.trial, request=self._request(call.trial.request)),
+            exchanges=tuple(map(self._exchange, call.exchanges)),
+            returned=self._head(call.returned),
+            raised=raised and replace(raised, text=self._head(raised.text) or ""),
+            conditions=self.tree(call.conditions),
+        )
+
+    # --- the parts of a call -----------------------------------------------------------------------------
+
+    def _request(self, request: Ask | Raw) -> Ask | Raw:
+        if isinstance(request, Ask):
+            edits = {name: value and self._header(name, value) for name, value in request.edits.items()}
+            return replace(request, edits=edits)
+        path, body = self.text(request.path), self.data(request.body)
+        return replace(request, path=path, headers=self._pairs(request.headers), body=body)
+
+    def _exchange(self, exchange: Exchange) -> Exchange:
+        sent, error, attribution = exchange.request, exchange.error, exchange.attribution
+        cut = bool(exchange.body_tail) or exchange.body_bytes > len(exchange.body_head)
+        received = {
+            self.text(name): [self._header(name, value) for value in values]
+            for name, values in exchange.headers.items()
+        }
+        return replace(
+            exchange,
+            request=replace(sent, url=self.text(sent.url), headers=self._pairs(sent.headers)),
+            headers=received,
+            body_head=self.data(exchange.body_head, cut_end=cut),
+            body_tail=self.data(exchange.body_tail, cut_start=cut),
+            facts=self.tree(exchange.facts),
+            error=error and replace(error, text=self._head(error.text) or ""),
+            conditions=self.tree(exchange.conditions),
+            attribution=attribution and replace(attribution, extracted=self.tree(attribution.extracted)),
+        )
+
+    def _pairs(self, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((self.text(name), self._header(name, value)) for name, value in headers)
+
+    def _header(self, name: str, value: str) -> str:
+        name = name.lower()
+        if name not in self._headers:
+            return self.text(value)
+        if name in {"cookie", "set-cookie"}:
+            return _without_cookie_values(value, attributes=name == "set-cookie")
+        scheme, _, rest = value.partition(" ")
+        return f"{scheme} {REDACTED}" if rest and scheme.lower() in _SCHEMES else REDACTED
+
+    def _named(self, name: str, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._header(name, value)
+        if isinstance(value, list | tuple) and name.lower() in self._headers:
+            return [self._named(name, item, depth + 1) for item in value]
+        return self.tree(value, depth + 1)
+
+    # --- a secret that a cut runs through ----------------------------------------------------------------
+
+    def _head(self, text: str | None) -> str | None:
+        """A text that its maker may have cut at the end."""
+        return text and self._without_piece_at_end(self.text(text))
+
+    def _without_piece_at_end(self, text: str) -> str:
+        starts = [at for spelling in self._spellings if (at := piece_at_end(spelling, text)) is not None]
+        return text[: min(starts)] + REDACTED if starts else text
+
+    def _without_piece_at_start(self, text: str) -> str:
+        ends = [at for spelling in self._spellings if (at := piece_at_start(spelling, text)) is not None]
+        return REDACTED + text[max(ends) :] if ends else text
+
+
+def _keep_lead(match: re.Match[str]) -> str:
+    return next((lead for lead in _LEADS if match[0].startswith(lead)), "") + REDACTED
+
+
+def _without_cookie_values(value: str, *, attributes: bool) -> str:
+    """The names stay: a product is known by those of its cookies."""
+    first, *rest = value.split(";")
+    rest = rest if attributes else list(map(_without_value, rest))
+    return ";".join([_without_value(first), *rest])
+
+
+def _without_value(cookie: str) -> str:
+    name, equals, _ = cookie.partition("=")
+    return f"{name}={REDACTED}" if equals else REDACTED

@@ -1,0 +1,148 @@
+"""What comes of a run?
+
+`drive(flow, send)` is the only loop. Live and replayed runs differ in `send`: `live.Live` puts trials on the wire,
+`replay` looks calls up by (label, repeat).
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.attribution import attribute
+from probes.kinds import KINDS
+from probes.live import Live
+from probes.model import Call, Case, Finding, Found, Layer, NotSent, Reason, Started, Verdict, unsent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from probes.live import Bench
+    from probes.model import Flow, Planned, Run, Send, Trial
+    from probes.signatures import Catalogue
+
+_WORST_FIRST = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN, Verdict.PASS)
+Outcomes = dict[str, tuple[list[Call], list[Finding]]]
+
+
+def drive(flow: Flow, send: Send) -> list[Finding]:
+    """Run a flow to its findings; a label asked for again is its next repeat."""
+    asked: Counter[str] = Counter()
+    try:
+        trials = next(flow)
+        while True:
+            planned: list[Planned] = []
+            for trial in trials:
+                planned.append((trial, asked[trial.label]))
+                asked[trial.label] += 1
+            trials = flow.send(send(planned))
+    except StopIteration as done:
+        findings: list[Finding] = done.value
+        return findings
+
+
+def judge(case: Case, send: Send) -> list[Finding]:
+    """The findings of a case, at least one; a flow that breaks is an `error` of ours, never the service's."""
+    try:
+        findings = drive(KINDS[case.kind].flow(case), send)
+    except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
+        return [_bug(case, traceback.format_exc())]
+    return findings or [not_measured(case, Reason.TOO_FEW)]
+
+
+def _bug(case: Case, trace: str) -> Finding:
+    return Finding(
+        code="probe.bug",
+        verdict=Verdict.ERROR,
+        layer=Layer.PROBE,
+        case=case.id,
+        kind=case.kind,
+        title="edgeprobe itself failed in this case",
+        detail=(("seen", trace),),
+    )
+
+
+def not_measured(case: Case, reason: Reason) -> Finding:
+    return Finding(
+        code="not_measured",
+        verdict=Verdict.INCONCLUSIVE,
+        layer=Layer.PROBE,
+        case=case.id,
+        kind=case.kind,
+        reason=reason,
+    )
+
+
+def replay(run: Run, case: Case, catalogue: Catalogue | None = None) -> Send:
+    """A send that answers from a stored run; with a catalogue every exchange is attributed anew."""
+    stored = {(call.trial.label, call.repeat): call for call in run.calls if call.case == case.id}
+
+    def found(trial: Trial, repeat: int) -> Call:
+        call = stored.get((trial.label, repeat))
+        if call is None:
+            return unsent(case, trial, repeat, NotSent.NOT_RECORDED)
+        if catalogue is None:
+            return call
+        exchanges = tuple(replace(e, attribution=attribute(e, catalogue)) for e in call.exchanges)
+        return replace(call, exchanges=exchanges)
+
+    return lambda planned: [found(trial, repeat) for trial, repeat in planned]
+
+
+def run_cases(cases: Sequence[Case], bench: Bench) -> tuple[list[Call], list[Finding]]:
+    """Short cases one after the other, each long one beside them; calls and findings in the order of the cases."""
+    outcomes: Outcomes = {}
+
+    def lane(members: Sequence[Case]) -> None:
+        for case in members:
+            outcomes[case.id] = run_case(case, bench)
+
+    lanes = [[case] for case in cases if KINDS[case.kind].long]
+    lanes.append([case for case in cases if not KINDS[case.kind].long])
+    threads = [threading.Thread(target=lane, args=(members,), daemon=True) for members in lanes if members]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        bench.stop.guard(thread)
+    return _gathered(cases, outcomes)
+
+
+def _gathered(cases: Sequence[Case], outcomes: Outcomes) -> tuple[list[Call], list[Finding]]:
+    calls: list[Call] = []
+    findings: list[Finding] = []
+    for case in cases:
+        got, found = outcomes.get(case.id, ([], [not_measured(case, Reason.INTERRUPTED)]))
+        calls += got
+        findings += found
+    return calls, findings
+
+
+def run_case(case: Case, bench: Bench) -> tuple[list[Call], list[Finding]]:
+    bench.emit(Started(case))
+    live = Live(case, bench)
+    try:
+        findings = judge(case, live)
+    finally:
+        live.close()
+    for finding in findings:
+        bench.emit(Found(finding))
+    return live.calls, findings
+
+
+def worst(findings: Iterable[Finding]) -> Verdict:
+    """The run's verdict; an accepted finding does not count, and nothing measured is inconclusive."""
+    seen = {finding.verdict for finding in findings if not finding.accepted}
+    return next((verdict for verdict in _WORST_FIRST if verdict in seen), Verdict.INCONCLUSIVE)
+
+
+def exit_code(run: Run, *, allow_inconclusive: bool = False) -> int:
+    """1 any fail · 3 error, inconclusive or nothing measured · 0 the rest."""
+    if run.verdict is Verdict.FAIL:
+        return 1
+    if run.verdict in {Verdict.ERROR, Verdict.INCONCLUSIVE}:
+        passed = any(finding.verdict is Verdict.PASS for finding in run.findings)
+        return 0 if allow_inconclusive and passed else 3
+    return 0

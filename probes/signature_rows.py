@@ -1,0 +1,106 @@
+"""What may stand in `configs/signatures/<product>.yaml`?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from probes.model import STRICT, Layer, WhoActs
+
+Strength = Literal["exclusive", "strong", "supporting"]
+JsonType = Literal["object", "array", "string", "integer", "number", "boolean", "null", "absent", "present"]
+Scalar = bool | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class JsonTest:
+    """What must hold at one path of the parsed body; `absent` and `present` are about the key."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    equals: Scalar | None = None
+    one_of: tuple[Scalar, ...] = ()
+    regex: str | None = None
+    type: JsonType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Conditions that must all hold. `status`: numbers or `5xx`. `headers`: name → regex that one of its values
+    must contain. `absent`: headers that must not be there. `body`: regexes that start with `^` or with a tag.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    status: tuple[int | str, ...] = ()
+    content_type: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    json: Mapping[str, JsonTest] = field(default_factory=dict)
+    body: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Where a value is read: one of a JSON path, a header, the body (by regex) or the status. A regex gives its first
+    group.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    json: str | None = None
+    header: str | None = None
+    body: str | None = None
+    regex: str | None = None
+    status: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A response that the signature must match. `origin`: its text stands in documentation, was captured, was reported
+    by somebody, or was composed here after the described shape.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    status: int
+    origin: Literal["docs", "capture", "report", "composed"]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One signature as written. `who_acts` and `retryable` default to those of the finding code."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    id: str
+    code: str
+    strength: Strength
+    match: Match
+    source: tuple[str, ...]
+    samples: tuple[Sample, ...]
+    vendor_code: str | None = None
+    layer: Layer | None = None
+    extract: Mapping[str, Extract] = field(default_factory=dict)
+    who_acts: WhoActs | None = None
+    retryable: bool | None = None
+    next_test: str | None = None
+    dialect: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One file. `transit`: header → regex, any of which proves that the product is in the path; `extract` is read for
+    each of its signatures. `product: null` is for shapes that anybody may speak.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    layer: Layer
+    signatures: tuple[Row, ...]
+    product: str | None = None
+    transit: Mapping[str, str] = field(default_factory=dict)
+    extract: Mapping[str, Extract] = field(default_factory=dict)

@@ -1,0 +1,246 @@
+"""Which known responses are there, and does this one match?
+
+`configs/signatures/<product>.yaml` → frozen, compiled signatures. A signature names who *generated* a response; the
+`transit` marks of a product only prove that it is in the path. Conditions look at the parsed JSON, at a named header's
+values and at anchored places of the body, never "anywhere": a CSP that names a CDN proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from probes import strict_yaml
+from probes.bundled import names
+from probes.model import Layer
+from probes.response import ABSENT, Path, Response, at
+from probes.signature_rows import Extract, JsonTest, Product, Row, Scalar, Strength
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_STRENGTHS: tuple[Strength, ...] = ("exclusive", "strong", "supporting")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_OUTSIDE_IN = list(Layer)
+_PATH = re.compile(r"\$(?:\.[\w-]+|\[\d+\])*")
+_STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]")
+_ANCHORS = ("^", "<")
+
+
+@dataclass(frozen=True, slots=True)
+class _JsonCondition:
+    path: Path
+    test: JsonTest
+    regex: re.Pattern[str] | None
+
+    def holds(self, document: Any) -> bool:
+        value, test = at(document, self.path), self.test
+        if test.type == "absent":
+            return value is ABSENT
+        return (
+            value is not ABSENT
+            and (test.type in {None, "present"} or type(value) in _TYPES[str(test.type)])
+            and (test.equals is None or _same(value, test.equals))
+            and (not test.one_of or any(_same(value, one) for one in test.one_of))
+            and (self.regex is None or (isinstance(value, str) and self.regex.search(value) is not None))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    where: Extract
+    path: Path
+    regex: re.Pattern[str] | None
+
+    def read(self, seen: Response) -> str | None:
+        for text in self._texts(seen):
+            if self.regex is None:
+                return text
+            if found := self.regex.search(text):
+                return found.group(1)
+        return None
+
+    def _texts(self, seen: Response) -> Iterable[str]:
+        if self.where.json:
+            value = at(seen.document, self.path)
+            return [str(value)] if isinstance(value, (str, int, float)) else []
+        if self.where.header:
+            return seen.headers.get(self.where.header, ())
+        return [seen.text] if self.where.body else [str(seen.status)]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    id: str
+    product: str | None
+    layer: Layer
+    row: Row
+    _status: frozenset[int]
+    _headers: tuple[tuple[str, re.Pattern[str]], ...]
+    _json: tuple[_JsonCondition, ...]
+    _body: tuple[re.Pattern[str], ...]
+    _readers: tuple[tuple[str, _Reader], ...]
+
+    def matches(self, seen: Response) -> bool:
+        match = self.row.match
+        return (
+            (not self._status or seen.status in self._status)
+            and (not match.content_type or seen.media_type in match.content_type)
+            and all(_any_value(seen, name, regex) for name, regex in self._headers)
+            and not any(name in seen.headers for name in match.absent)
+            and (not self._json or seen.document is not ABSENT)
+            and all(condition.holds(seen.document) for condition in self._json)
+            and all(regex.search(seen.text) for regex in self._body)
+        )
+
+    def read(self, seen: Response) -> dict[str, str]:
+        """What the response says of itself: vendor_code, ray, colo, zone, retry_after …"""
+        found: dict[str, str] = {}
+        for name, reader in self._readers:
+            if name not in found and (value := reader.read(seen)):
+                found[name] = _printable(value)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """`signatures` strongest first; among equals those of a named product, then the order of the files."""
+
+    signatures: tuple[Signature, ...]
+    marks: tuple[tuple[str, Layer, tuple[tuple[str, re.Pattern[str]], ...]], ...]
+
+    def matching(self, seen: Response) -> list[Signature]:
+        return [signature for signature in self.signatures if signature.matches(seen)]
+
+    def transit(self, seen: Response) -> tuple[tuple[str, Layer], ...]:
+        """Products in the path, outermost first."""
+        return tuple(
+            (product, layer)
+            for product, layer, marks in self.marks
+            if any(_any_value(seen, name, regex) for name, regex in marks)
+        )
+
+
+@lru_cache
+def catalogue() -> Catalogue:
+    """Every signature file: a local `configs/signatures/<product>.yaml` hides the bundled one of that name."""
+    return load(names("configs/signatures").values())
+
+
+def load(files: Iterable[File]) -> Catalogue:
+    """Raises ConfigError with file, line and key: an unknown key, a bad regex or path, an id that stands twice."""
+    signatures: list[Signature] = []
+    marks: list[tuple[str, Layer, tuple[tuple[str, re.Pattern[str]], ...]]] = []
+    for path in files:
+        compiler, product = _read(path)
+        signatures += compiler.signatures(product, {one.id for one in signatures})
+        if product.product and product.transit:
+            marks.append((product.product, product.layer, compiler.headers(product.transit, ("transit",))))
+    signatures.sort(key=lambda one: (_STRENGTHS.index(one.row.strength), one.product is None))
+    marks.sort(key=lambda mark: _OUTSIDE_IN.index(mark[1]))
+    return Catalogue(tuple(signatures), tuple(marks))
+
+
+def _read(path: File) -> tuple[_Compiler, Product]:
+    data, lines = strict_yaml.load(path)
+    return _Compiler(path, lines), strict_yaml.check(data, Product, path=path, lines=lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    file: File
+    lines: strict_yaml.Lines
+
+    def signatures(self, product: Product, taken: set[str]) -> list[Signature]:
+        made = []
+        for index, row in enumerate(product.signatures):
+            where: strict_yaml.KeyPath = ("signatures", index)
+            if row.id in taken:
+                self._refuse(f"{row.id!r} stands twice", (*where, "id"))
+            taken.add(row.id)
+            made.append(self._signature(product, row, where))
+        return made
+
+    def _signature(self, product: Product, row: Row, where: strict_yaml.KeyPath) -> Signature:
+        match, inside = row.match, (*where, "match")
+        extract = [*row.extract.items(), *product.extract.items()]
+        return Signature(
+            id=row.id,
+            product=product.product,
+            layer=row.layer or product.layer,
+            row=row,
+            _status=frozenset(n for one in match.status for n in self._statuses(one, (*inside, "status"))),
+            _headers=self.headers(match.headers, (*inside, "headers")),
+            _json=tuple(self._json(path, test, (*inside, "json", path)) for path, test in match.json.items()),
+            _body=tuple(self._anchored(text, (*inside, "body", n)) for n, text in enumerate(match.body)),
+            _readers=tuple((name, self._reader(one, (*where, "extract", name))) for name, one in extract),
+        )
+
+    def headers(
+        self, wanted: Mapping[str, str], where: strict_yaml.KeyPath
+    ) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        return tuple((name.lower(), self._regex(text, (*where, name))) for name, text in wanted.items())
+
+    def _statuses(self, one: int | str, where: strict_yaml.KeyPath) -> range:
+        if isinstance(one, int):
+            return range(one, one + 1)
+        if not re.fullmatch("[1-5]xx", one):
+            self._refuse(f"{one!r} is neither a status nor like 5xx", where)
+        return range(int(one[0]) * 100, int(one[0]) * 100 + 100)
+
+    def _json(self, path: str, test: JsonTest, where: strict_yaml.KeyPath) -> _JsonCondition:
+        return _JsonCondition(self._path(path, where), test, self._maybe(test.regex, (*where, "regex")))
+
+    def _reader(self, one: Extract, where: strict_yaml.KeyPath) -> _Reader:
+        path = self._path(one.json, (*where, "json")) if one.json else ()
+        regex = self._maybe(one.body or one.regex, where)
+        if regex is not None and not regex.groups:
+            self._refuse("the regex has no group to read", where)
+        return _Reader(one, path, regex)
+
+    def _path(self, text: str, where: strict_yaml.KeyPath) -> Path:
+        if not _PATH.fullmatch(text):
+            self._refuse(f"{text!r} is not a path like $.error.type or $.data[0].id", where)
+        return tuple(key or int(index) for key, index in _STEP.findall(text))
+
+    def _anchored(self, text: str, where: strict_yaml.KeyPath) -> re.Pattern[str]:
+        if not text.removeprefix("(?i)").startswith(_ANCHORS):
+            self._refuse("a body regex starts with ^ or with a tag; a word anywhere proves nothing", where)
+        return self._regex(text, where)
+
+    def _maybe(self, text: str | None, where: strict_yaml.KeyPath) -> re.Pattern[str] | None:
+        return self._regex(text, where) if text is not None else None
+
+    def _regex(self, text: str, where: strict_yaml.KeyPath) -> re.Pattern[str]:
+        try:
+            return re.compile(text)
+        except re.error as fault:
+            self._refuse(f"not a regex: {fault}", where)
+
+    def _refuse(self, problem: str, where: strict_yaml.KeyPath) -> NoReturn:
+        strict_yaml.refuse(problem, self.file, self.lines, where)
+
+
+def _any_value(seen: Response, name: str, regex: re.Pattern[str]) -> bool:
+    return any(regex.search(value) for value in seen.headers.get(name, ()))
+
+
+def _same(value: Any, wanted: Scalar) -> bool:
+    """`true` is not 1."""
+    return type(value) is type(wanted) and bool(value == wanted)
+
+
+def _printable(value: str) -> str:
+    """Short and encodable: a server may put a lone surrogate or a megabyte there."""
+    return value[:200].encode("utf-8", "replace").decode("utf-8").strip()

@@ -1,0 +1,94 @@
+"""Where do runs lie, and how is one found again?"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+from contextlib import suppress
+from datetime import UTC
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from probes.document import from_document, to_document
+from probes.errors import UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from probes.model import Run
+
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # no 0/o, 1/l/i: ids are read aloud
+_SHOWN = 3
+
+
+def reports_dir() -> Path:
+    """`$EDGEPROBE_REPORTS`, else `./reports`; it may not exist yet."""
+    return Path(os.environ.get("EDGEPROBE_REPORTS") or "reports")
+
+
+def new_id(now: datetime) -> str:
+    """An id that sorts by time (UTC), such as `20261129-174312-x7k2`."""
+    suffix = "".join(secrets.choice(_LETTERS) for _ in range(4))
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{suffix}"
+
+
+def save(run: Run) -> Path:
+    """Write `<reports>/<id>.json`, whole or not at all, readable by its owner only."""
+    folder = reports_dir()
+    path = folder / f"{run.id}.json"
+    # ASCII, so that what a hostile server sent is harmless to `cat`, too.
+    text = json.dumps(to_document(run, chunks=True), ensure_ascii=True, allow_nan=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(path, text + "\n")
+    except OSError as fault:
+        raise UsageError(f"cannot write {path}: {fault.strerror}") from None
+    return path
+
+
+def load(id_or_path: str) -> Run:
+    """The stored run; UsageError when it is not there (with the nearest id), or is no run."""
+    path = _path(id_or_path)
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"no run {id_or_path}{_nearest(path)}") from None
+    except OSError as fault:
+        raise UsageError(f"cannot read {path}: {fault.strerror}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"{path}: not JSON") from None
+    try:
+        return from_document(document)
+    except UsageError as fault:
+        raise UsageError(f"{path}: {fault}") from None
+
+
+def _path(id_or_path: str) -> Path:
+    as_path = Path(id_or_path)
+    if as_path.suffix == ".json" or len(as_path.parts) > 1:
+        return as_path
+    return reports_dir() / f"{id_or_path}.json"
+
+
+def _nearest(path: Path) -> str:
+    stored = sorted(found.stem for found in path.parent.glob("*.json"))
+    if near := get_close_matches(path.stem, stored, n=1, cutoff=0.6):
+        return f"; did you mean {near[0]}?"
+    if stored:
+        return f"; the latest in {path.parent}: {', '.join(stored[-_SHOWN:])}"
+    return f"; {path.parent} holds none"
+
+
+def _write(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        raise

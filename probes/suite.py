@@ -1,0 +1,180 @@
+"""Which questions does a suite ask of a target?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from probes import config, parameters, strict_yaml
+from probes.bundled import find
+from probes.errors import ConfigError, UsageError, did_you_mean
+from probes.kinds import KINDS
+from probes.model import Case, Client, Skipped, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kinds = Mapping[str, Mapping[str, Any]]
+"""Name of a kind → its parameters with their defaults."""
+DEFAULTS: Kinds = {name: spec.defaults for name, spec in KINDS.items()}
+Clients = Mapping[str, Client]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Row:
+    kind: str
+    clients: str | tuple[str, ...] = "genuine"
+    params: Annotated[Mapping[str, Any], Field(alias="with")] = field(default_factory=dict)
+    route: str | None = None
+
+
+@dataclass(frozen=True)
+class _SuiteFile:
+    name: str
+    cases: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """`path` and `lines` are where its rows stand, for messages."""
+
+    name: str
+    rows: tuple[Row, ...]
+    path: Path
+    lines: strict_yaml.Lines = field(repr=False, compare=False)
+
+
+def load_suite(name: str) -> Suite:
+    """The suite that `name` (or a path) means; whether its kinds exist is seen when its cases are built."""
+    path = find(name, "suites", "suite")
+    data, lines = strict_yaml.load(path)
+    read = strict_yaml.check(data, _SuiteFile, path=path, lines=lines)
+    if not _NAME.fullmatch(read.name):
+        said = "must be letters, digits, dots, dashes and underscores"
+        strict_yaml.refuse(said, path, lines, ("name",))
+    if not read.cases:
+        strict_yaml.refuse("is empty", path, lines, ("cases",))
+    return Suite(read.name, read.cases, path, lines)
+
+
+def cases(
+    suite: Suite,
+    target: Target,
+    seed: int,
+    *,
+    kinds: Kinds = DEFAULTS,
+    clients: Clients | None = None,
+    overrides: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+) -> tuple[list[Case], list[Skipped]]:
+    """The suite's cases for a target, and what of it has to be left out.
+
+    `overrides`: the texts of `--set`, for every case whose kind has the parameter. `only`: the names of `--client`.
+    Raises ConfigError for a row, UsageError for a flag that is wrong.
+    """
+    clients = config.clients() if clients is None else clients
+    built: list[Case] = []
+    skipped: list[Skipped] = []
+    seen: dict[str, int] = {}
+    texts = dict(overrides or {})
+    _check_overrides(suite, texts, kinds)
+    for index, row in enumerate(suite.rows):
+        said = _said(suite, index, kinds)
+        defaults = kinds[row.kind]
+        said |= {
+            key: parameters.from_flag(f"--set {key}", text, defaults[key])
+            for key, text in texts.items()
+            if key in defaults
+        }
+        name = _id(suite.name, row.kind, said)
+        if name in seen:
+            problem = f"the same case as cases[{seen[name]}]; name all its clients in one row"
+            strict_yaml.refuse(problem, suite.path, suite.lines, ("cases", index))
+        seen[name] = index
+        chosen, left_out = _clients(suite, index, target, clients, only, name)
+        skipped += left_out
+        if row.route not in {None, *target.routes}:
+            skipped.append(Skipped(name, None, f"route {row.route} is not there"))
+        elif not chosen:
+            skipped.append(Skipped(name, None, "none of its clients is left"))
+        else:
+            built.append(_case(name, target, chosen, said, defaults, seed))
+    return built, skipped
+
+
+def _case(
+    name: str,
+    target: Target,
+    chosen: tuple[Client, ...],
+    said: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    seed: int,
+) -> Case:
+    suite, kind = name.split("/")[:2]
+    params = {**defaults, **said}
+    route = params.pop("route", None) or _default_route(target)
+    return Case(name, suite, kind, target, chosen, route, params, seed)
+
+
+def _default_route(target: Target) -> str:
+    return "edge" if "edge" in target.routes else next(iter(target.routes))
+
+
+def _clients(
+    suite: Suite, index: int, target: Target, known: Clients, only: Sequence[str] | None, case: str
+) -> tuple[tuple[Client, ...], list[Skipped]]:
+    """The clients of a row; those it names that cannot be used are listed with the reason."""
+    spec = suite.rows[index].clients
+    try:
+        chosen = config.select(known, spec, target)
+    except UsageError as fault:
+        line = suite.lines.get(("cases", index, "clients")) or suite.lines.get(("cases", index))
+        where = strict_yaml.key_path(("cases", index, "clients"))
+        raise ConfigError(str(fault), path=suite.path, line=line, key=where) from None
+    named = [spec] if isinstance(spec, str) else spec
+    foreign = [known[name] for name in dict.fromkeys(named) if name in known and known[name] not in chosen]
+    skipped = [
+        Skipped(case, client.name, f"speaks {client.api}, the target {target.api}") for client in foreign
+    ]
+    if only:
+        allowed = config.select(known, only, target)
+        chosen = tuple(client for client in chosen if client in allowed)
+    return chosen, skipped
+
+
+# --- parameters ------------------------------------------------------------------------------------------
+
+
+def _said(suite: Suite, index: int, kinds: Kinds) -> dict[str, Any]:
+    """What a row says of itself: its `with`, checked against the kind, and its route."""
+    row, at = suite.rows[index], ("cases", index)
+    if row.kind not in kinds:
+        said = f"unknown kind {row.kind!r}{did_you_mean(row.kind, kinds)}"
+        strict_yaml.refuse(said, suite.path, suite.lines, (*at, "kind"))
+    defaults = kinds[row.kind]
+    for key, value in row.params.items():
+        where = (*at, "with", key)
+        if key not in defaults:
+            said = f"unknown parameter of {row.kind}{did_you_mean(key, defaults)}"
+            strict_yaml.refuse(said, suite.path, suite.lines, where)
+        if wanted := parameters.mismatch(value, defaults[key]):
+            strict_yaml.refuse(f"must be {wanted}, not {value!r}", suite.path, suite.lines, where)
+    return {**row.params, **({"route": row.route} if row.route else {})}
+
+
+def _check_overrides(suite: Suite, texts: Mapping[str, str], kinds: Kinds) -> None:
+    valid = {key for row in suite.rows for key in kinds.get(row.kind, {})}
+    for key in texts:
+        if key not in valid:
+            raise UsageError(f"--set {key}: no case of {suite.name} has it{did_you_mean(key, valid)}")
+
+
+def _id(suite: str, kind: str, said: Mapping[str, Any]) -> str:
+    return "/".join([suite, kind, *(f"{key}={parameters.to_id(said[key])}" for key in sorted(said))])

@@ -1,0 +1,185 @@
+"""What does curl's own trace say of an exchange?
+
+Reads `curl --raw --trace - --trace-time` line by line while curl runs, and its `--write-out '%{json}'` at the end.
+The format: a time of day and a section head per line, then a hex dump of 16 bytes a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .content import BodyLimit
+from .tape import Tape
+
+_SECTION = re.compile(r"^(\d\d):(\d\d):(\d\d)\.(\d+) (==|=>|<=) (Info|Send|Recv)(?: (header|data|SSL data))?")
+_HEX_COLUMNS = slice(6, 54)
+_DAY = 86_400.0
+# Exit statuses of curl(1) → how the transport ended.
+_EXITS = {
+    5: "proxy", 97: "proxy", 6: "dns", 7: "connect", 28: "deadline", 35: "tls", 51: "tls", 53: "tls", 54: "tls",
+    58: "tls", 59: "tls", 60: "tls", 77: "tls", 83: "tls", 90: "tls", 91: "tls", 18: "closed", 52: "closed",
+    55: "reset", 56: "reset", 92: "reset", 63: "limit",
+}  # fmt: skip
+
+
+class Trace:
+    """`scale`: machine seconds per real-world second. Feed lines, then `finish`."""
+
+    def __init__(self, url: str, *, body_limit: int, scale: float = 1.0) -> None:
+        self._scale = scale
+        self._first: float | None = None
+        self._time = 0.0
+        self.tape = Tape(lambda: self._time, body_limit)
+        self.tape.url = url
+        self.tape.conditions |= {"connection": "new", "proxy": False}
+        self._section: tuple[str, str] | None = None
+        self._data = bytearray()
+        self._head: list[bytes] = []
+        self._dechunk: Dechunker | None = None
+        self._body_open = False
+        self.over_limit = False
+
+    def line(self, line: str) -> None:
+        found = _SECTION.match(line)
+        if found is None:
+            if self._section and self._section[1] in {"header", "data"}:
+                self._data += bytes.fromhex(line[_HEX_COLUMNS])
+            return
+        self._flush()
+        hours, minutes, seconds, fraction, _, direction, what = found.groups()
+        at = int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction}")
+        self._first = at if self._first is None else self._first
+        self._time = ((at - self._first) % _DAY) / self._scale
+        self._section = (direction, what or "")
+
+    def finish(self, write_out: str, stopped: str | None) -> dict[str, Any]:
+        """The exchange, as `Tape.result`; `stopped` is why the probe ended curl, when it did."""
+        self._flush()
+        try:
+            said: dict[str, Any] = json.loads(write_out[write_out.index("{") :])
+        except ValueError:
+            said = {}
+        self._timings(said)
+        code = int(said.get("exitcode") or 0)
+        tape = self.tape
+        if self.over_limit:
+            pass  # the tape holds the limit already
+        elif code and not stopped:
+            self._failed(_EXITS.get(code, "protocol"), str(said.get("errormsg") or f"curl exit {code}"))
+        elif self._dechunk is not None and not self._dechunk.done and not stopped:
+            self._failed("closed", "the connection closed inside a chunked body")
+        elif not code and tape.status is not None and not stopped:
+            tape.whole()
+        tape.ended(stopped)
+        if (total := said.get("time_total")) is not None:
+            tape.marks["end"] = float(total) / self._scale
+        return tape.result()
+
+    def _timings(self, said: dict[str, Any]) -> None:
+        for mark, key in (
+            ("dns", "time_namelookup"),
+            ("connect", "time_connect"),
+            ("tls", "time_appconnect"),
+        ):
+            if (seconds := float(said.get(key) or 0.0)) > 0:
+                self.tape.marks[mark] = seconds / self._scale
+        if said.get("remote_ip"):
+            ip, port = str(said["remote_ip"]), said.get("remote_port")
+            self.tape.conditions["peer"] = f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
+        if said.get("http_version") not in {None, "0"}:
+            self.tape.conditions["http_version"] = f"HTTP/{said['http_version']}"
+
+    def _failed(self, kind: str, text: str) -> None:
+        if kind == "deadline":
+            self.tape.ended("deadline")
+            return
+        if kind == "reset" and "reset" not in text.lower():
+            kind = "closed"
+        phases = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
+        default = "headers" if self.tape.status is None else "body"
+        self.tape.error = {"kind": kind, "phase": phases.get(kind, default), "text": text}
+
+    def _flush(self) -> None:
+        if self._section is None:
+            return
+        (direction, what), data = self._section, bytes(self._data)
+        self._section, self._data = None, bytearray()
+        if direction == "Send" and what in {"header", "data"}:
+            self.tape.wrote(data, self.tape.now())
+        elif direction == "Recv" and what == "header":
+            self.tape.read()
+            self._header(data)
+        elif direction == "Recv" and what == "data" and self._body_open:
+            self.tape.read()
+            self._body(data)
+
+    def _header(self, line: bytes) -> None:
+        if line not in {b"\r\n", b"\n"}:
+            self._head.append(line)
+            return
+        first, *rest = self._head or [b""]
+        self._head = []
+        parts = first.split(None, 2)
+        status = int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0
+        if 100 <= status < 200 or self._connect_answer(first, status):
+            return
+        pairs = [
+            (name.strip(), value.strip()) for name, _, value in (header.partition(b":") for header in rest)
+        ]
+        self.tape.head(status, pairs, parts[0].decode("ascii", "replace") if parts else "")
+        codings = ",".join(self.tape.headers.get("transfer-encoding", [])).lower()
+        self._dechunk = Dechunker() if "chunked" in codings else None
+        self._body_open = True
+
+    def _connect_answer(self, first: bytes, status: int) -> bool:
+        """A proxy's yes to our CONNECT: what follows is a new request in a tunnel."""
+        if first and self.tape.asked_for_tunnel and 200 <= status < 300:
+            self.tape.tunnelled()
+            self.tape.conditions["proxy"] = True
+            return True
+        return False
+
+    def _body(self, data: bytes) -> None:
+        if self._dechunk is not None:
+            data = self._dechunk.feed(data)
+        try:
+            self.tape.body(data)
+        except BodyLimit as error:
+            self.tape.failed(error)
+            self.over_limit = True
+
+
+class Dechunker:
+    """Takes HTTP/1.1 chunk framing off; `done` once the last chunk was seen."""
+
+    def __init__(self) -> None:
+        self._pending = b""
+        self._left = 0
+        self.done = False
+
+    def feed(self, data: bytes) -> bytes:
+        data = self._pending + data
+        self._pending = b""
+        out = bytearray()
+        while data and not self.done:
+            if self._left:
+                part = data[: self._left]
+                out += part
+                self._left -= len(part)
+                data = data[len(part) :]
+                continue
+            line, found, rest = data.partition(b"\n")
+            if not found:
+                self._pending = data
+                break
+            data = rest
+            size = line.partition(b";")[0].strip()
+            if size:  # the empty line after a chunk's data is not a size
+                try:
+                    self._left = int(size, 16)
+                except ValueError:
+                    break
+                self.done = self._left == 0
+        return bytes(out)

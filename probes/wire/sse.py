@@ -1,0 +1,96 @@
+"""What does a server-sent event stream say, byte for byte?
+
+The parser of the WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html), fed with
+fragments of any size. Unlike the SDKs' own it also reports comments and blocks without data, which keep a socket
+alive but dispatch nothing, and an event that the end of the stream cut off.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Event(NamedTuple):
+    """`kind`: `event` (dispatched), `comment`, `meta` (a block of only `id`, `retry` or `event` lines)."""
+
+    kind: str
+    type: str
+    data: str
+
+
+class Parser:
+    def __init__(self) -> None:
+        self._pending = b""
+        self._skip_lf = False
+        self._at_start = True
+        self._type = ""
+        self._data: list[str] = []
+        self._block_open = False
+        self.last_id = ""
+        self.retry: int | None = None
+
+    @property
+    def unfinished(self) -> str | None:
+        """The lines of an event that no blank line has ended, or the line that no line end has; else `None`."""
+        if not (self._pending or self._data):
+            return None
+        return "\n".join([*self._data, self._pending.decode("utf-8", "replace")]).strip("\n")
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that `data` completes."""
+        data = self._joined(data)
+        events: list[Event] = []
+        if not data:
+            return events
+        if b"\r" in data:
+            # A CR may be the first half of a CRLF whose LF comes in the next fragment: it ends the line at once, and
+            # the LF, should it come, is skipped.
+            self._skip_lf = data.endswith(b"\r")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, self._pending = data.split(b"\n")
+        for line in lines:
+            self._line(line, events)
+        return events
+
+    def _joined(self, data: bytes) -> bytes:
+        if self._skip_lf and data:
+            self._skip_lf = False
+            data = data.removeprefix(b"\n")
+        data = self._pending + data
+        if self._at_start:
+            if len(data) < len(_BOM) and _BOM.startswith(data):
+                self._pending = data
+                return b""
+            self._at_start = False
+            data = data.removeprefix(_BOM)
+        self._pending = b""
+        return data
+
+    def _line(self, raw: bytes, events: list[Event]) -> None:
+        if not raw:
+            self._dispatch(events)
+            return
+        line = raw.decode("utf-8", "replace")
+        if line[0] == ":":
+            events.append(Event("comment", "", line[1:].removeprefix(" ")))
+            return
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        self._block_open = True
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._type = value
+        elif name == "id" and "\0" not in value:
+            self.last_id = value
+        elif name == "retry" and value.isascii() and value.isdigit():
+            self.retry = int(value)
+
+    def _dispatch(self, events: list[Event]) -> None:
+        if self._data:
+            events.append(Event("event", self._type or "message", "\n".join(self._data)))
+        elif self._block_open:
+            events.append(Event("meta", self._type, ""))
+        self._type, self._data, self._block_open = "", [], False

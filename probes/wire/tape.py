@@ -1,0 +1,243 @@
+"""What happened in one exchange, from the first look-up to the last byte?"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import socket
+import ssl
+import threading
+from typing import TYPE_CHECKING, Any
+
+from .content import BodyLimit, Content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_MAX_HEAD = 256 * 1024
+
+
+class Tape:
+    """Marks and bytes of one exchange. `now` gives seconds; all marks are relative to the tape's start."""
+
+    def __init__(self, now: Callable[[], float], body_limit: int) -> None:
+        self._now = now
+        self._start = now()
+        self._body_limit = body_limit
+        self.marks: dict[str, float] = {}
+        self.conditions: dict[str, Any] = {}
+        self.error: dict[str, str] | None = None
+        self._phase = "headers"
+        self._sent_head = bytearray()
+        self._sent_digest = hashlib.sha256()
+        self._sent_body = 0
+        self._head_done = False
+        self._read_at = 0.0
+        self.url = ""
+        self.status: int | None = None
+        self.headers: dict[str, list[str]] = {}
+        self._content: Content | None = None
+        self._complete: bool | None = None
+
+    def now(self) -> float:
+        return self._now() - self._start
+
+    def mark(self, name: str) -> None:
+        self.marks[name] = self.now()
+
+    # --- what was sent -----------------------------------------------------------------------------------
+
+    def wrote(self, data: bytes, started: float) -> None:
+        """Bytes that the socket has taken; `started` is when the first of them was offered."""
+        self.marks.setdefault("upload_start", started)
+        self.mark("upload_end")
+        if self._head_done:
+            self._sent(data)
+            return
+        self._sent_head += data
+        end = self._sent_head.find(b"\r\n\r\n")
+        if end >= 0 or len(self._sent_head) > _MAX_HEAD:
+            self._head_done = True
+            body = bytes(self._sent_head[end + 4 :]) if end >= 0 else b""
+            del self._sent_head[max(end, 0) :]
+            self._sent(body)
+
+    def _sent(self, body: bytes) -> None:
+        self._sent_body += len(body)
+        self._sent_digest.update(body)
+
+    @property
+    def asked_for_tunnel(self) -> bool:
+        return self._sent_head.startswith(b"CONNECT ")
+
+    def tunnelled(self) -> None:
+        """All that was written so far asked a proxy for a tunnel; the request itself comes now."""
+        self._sent_head.clear()
+        self._sent_digest = hashlib.sha256()
+        self._sent_body = 0
+        self._head_done = False
+        self.marks.pop("upload_start", None)
+        self.marks.pop("upload_end", None)
+
+    # --- what was received -------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Bytes of the response have just come in."""
+        self._read_at = self.now()
+
+    def head(self, status: int, headers: Iterable[tuple[bytes, bytes]], version: str) -> None:
+        self.marks["headers"] = self._read_at
+        self.status = status
+        for name, value in headers:
+            self.headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        self.conditions["http_version"] = version
+        content_type = self.headers.get("content-type", [""])[0]
+        encoding = ", ".join(self.headers.get("content-encoding", []))
+        self._content = Content(content_type, encoding, self._body_limit)
+        self._phase = "body"
+
+    def body(self, data: bytes) -> None:
+        assert self._content is not None
+        self._content.feed(data, self._read_at)
+
+    def whole(self) -> None:
+        """The body's own framing said that it is over."""
+        self._complete = True
+
+    def failed(self, error: BaseException, *, phase: str | None = None) -> None:
+        """The first failure stands: what a layer above makes of it is the same failure again."""
+        if self.error is None:
+            kind, text = classify(error)
+            self.error = {"kind": kind, "phase": phase or self._phase, "text": text}
+
+    def ended(self, why: str | None) -> None:
+        """`why`: `deadline` or `interrupted` when we ended it, which then is the error, whatever the socket said."""
+        if "end" in self.marks:
+            return
+        self.mark("end")
+        if why is not None and not self._complete:
+            text = "the probe's own deadline" if why == "deadline" else "the run was interrupted"
+            self.error = {
+                "kind": why,
+                "phase": self.error["phase"] if self.error else self._phase,
+                "text": text,
+            }
+
+    def result(self) -> dict[str, Any]:
+        """The exchange as a plain dict: `request`, `status`, `headers`, `timeline`, `error`, `conditions`, content."""
+        self.marks.setdefault("end", self.now())
+        complete = False if self.error and self._phase == "body" else self._complete
+        content = self._content or Content("", "", self._body_limit)
+        marks = {**self.marks, **content.facts.marks}
+        if content.first is not None:
+            marks |= {"first_byte": content.first, "last_byte": content.last or content.first}
+        return {
+            "request": self._request(),
+            "status": self.status,
+            "headers": self.headers,
+            "timeline": marks,
+            "error": self.error,
+            "conditions": self.conditions,
+            **content.result(complete=complete),
+        }
+
+    def _request(self) -> dict[str, Any]:
+        first, *lines = bytes(self._sent_head).decode("latin-1").split("\r\n")
+        pairs = [line.partition(":") for line in lines if line]
+        return {
+            "method": first.partition(" ")[0],
+            "url": self.url,
+            "headers": [(name, value.strip()) for name, _, value in pairs],
+            "body_bytes": self._sent_body,
+            "body_digest": f"sha256:{self._sent_digest.hexdigest()}" if self._sent_body else None,
+        }
+
+
+def classify(error: BaseException) -> tuple[str, str]:
+    """(`dns · connect · tls · reset · closed · timeout · limit · protocol · proxy`, text) of a transport error.
+
+    The library's own class says what it was doing, the OSError below it says what the system said.
+    """
+    chain = [error]
+    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
+        chain.append(below)
+    text = next((str(e) for e in reversed(chain) if str(e)), type(error).__name__)
+    for found in reversed(chain):
+        for kinds, kind in _BY_TYPE:
+            if isinstance(found, kinds):
+                return kind, text
+    name = type(error).__name__
+    if "RemoteProtocolError" in name:
+        return ("closed" if "disconnected" in text or "closed" in text else "protocol"), text
+    return next((kind for part, kind in _BY_NAME if part in name), "protocol"), text
+
+
+_BY_TYPE: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (BodyLimit, "limit"),
+    (socket.gaierror, "dns"),
+    (ssl.SSLError, "tls"),
+    ((ConnectionRefusedError,), "connect"),
+    ((ConnectionResetError, BrokenPipeError, ConnectionAbortedError), "reset"),
+    (TimeoutError, "timeout"),
+    (OSError, "connect"),
+)
+_BY_NAME = (
+    ("Timeout", "timeout"),
+    ("ProxyError", "proxy"),
+    ("ConnectError", "connect"),
+    ("ReadError", "reset"),
+    ("WriteError", "reset"),
+)
+
+
+class CallRecord:
+    """The exchanges of one call, and the means to end it from another thread.
+
+    Closing a socket does not wake a read that blocks on it; `shutdown` does, so a duplicate of each socket is kept
+    for that.
+    """
+
+    def __init__(self, now: Callable[[], float], settings: dict[str, Any]) -> None:
+        self.now = now
+        self.settings = settings
+        self.ends = now() + settings["deadline"] if settings.get("deadline") is not None else None
+        self.tapes: list[Tape] = []
+        self.stopped: str | None = None
+        self._sockets: list[socket.socket] = []
+        self._lock = threading.Lock()
+
+    def begin(self) -> Tape:
+        tape = Tape(self.now, self.settings["body_limit"])
+        self.tapes.append(tape)
+        return tape
+
+    def watch(self, sock: socket.socket) -> None:
+        """Keep a duplicate of `sock`, to end a read that blocks on it."""
+        with self._lock:
+            duplicate = socket.socket(fileno=os.dup(sock.fileno()))  # SSLSocket.dup() is refused
+            self._sockets.append(duplicate)
+            if self.stopped:
+                _shut(duplicate)
+
+    def stop(self, why: str) -> None:
+        with self._lock:
+            self.stopped = self.stopped or why
+            for sock in self._sockets:
+                _shut(sock)
+
+    def close(self) -> None:
+        with self._lock:
+            for sock in self._sockets:
+                sock.close()
+            self._sockets.clear()
+        for tape in self.tapes:
+            tape.ended(self.stopped)
+
+    def results(self) -> list[dict[str, Any]]:
+        return [tape.result() for tape in self.tapes]
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # closed meanwhile, which is what we want
+        sock.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,94 @@
+"""Do the two tables say what they may, and nothing else?"""
+
+import re
+
+import pytest
+
+from probes.bundled import bundled
+from probes.errors import ConfigError
+from probes.lab.expectations import expectations
+from probes.lab.faults import Faults, catalogue
+from probes.lab.http1 import Request, parse_head
+from probes.lab.pages import pages
+from probes.strict_yaml import check
+
+LAB = bundled("configs", "lab")
+LATER = {"backtick-rule", "block-after-6", "body-limit-1m", "cut-30", "ua-hang", "ua-rule-large-bodies"}
+"""Faults whose finding no kind of the first version can reach."""
+
+
+def request(raw_head, body=b""):
+    return Request(parse_head(raw_head.encode() + b"\r\n\r\n"), body, body)
+
+
+def read(row):
+    return check({"faults": [row]}, Faults, path="f.yaml").faults[0]
+
+
+def test_every_fault_has_its_expectation():
+    """A fault nobody expects anything of is named here."""
+    assert set(catalogue()) - {row.fault for row in expectations()} == LATER
+
+
+def test_expectations_do_not_contradict_each_other():
+    """One code for each fault, suite, API, kind and client."""
+    keys = [(row.fault, row.suite, row.api, row.kind, row.client) for row in expectations()]
+    assert len(keys) == len(set(keys))
+
+
+def test_faults_do_not_give_the_answer_away():
+    """No finding code stands in the faults' table."""
+    text = (LAB / "faults.yaml").read_text()
+    codes = {row.expect.code for row in expectations()} - {"ok"}
+    assert not [code for code in codes if re.search(rf"(?<![\w.-]){re.escape(code)}(?![\w.-])", text)]
+
+
+def test_every_page_is_used():
+    """By a fault or by a profile."""
+    text = (LAB / "faults.yaml").read_text() + (LAB / "profiles.yaml").read_text()
+    assert not [page for page in pages() if page not in text]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"id": "x", "about": "", "do": {"anwser": {}}}, "did you mean answer"),
+        ({"id": "x", "about": "", "do": {}, "when": {"every": 0}}, "every must be 1 or more"),
+        ({"id": "x", "about": "", "do": {}, "when": {"path": "("}}, "regular expression"),
+        ({"id": "x", "about": "", "do": {"cut": {"how": "cleen"}}}, "did you mean clean"),
+    ],
+)
+def test_mistakes_are_refused(row, says):
+    """A misspelt fault is a configuration error, not a healthy lab."""
+    with pytest.raises(ConfigError, match=says):
+        read(row)
+
+
+HEAD = "POST /v1/messages?a=1 HTTP/1.1\r\nUser-Agent: OpenAI/Python\r\nX-Two: a\r\nx-two: b"
+
+
+@pytest.mark.parametrize(
+    ("when", "holds"),
+    [
+        ({}, True),
+        ({"headers": [{"name": "USER-AGENT", "contains": "openai/"}]}, True),
+        ({"headers": [{"name": "user-agent", "equals": "openai"}]}, False),
+        ({"headers": [{"name": "x-two", "equals": "B"}]}, True),
+        ({"headers": [{"name": "x-three"}]}, False),
+        ({"headers": [{"name": "x-three", "present": False}]}, True),
+        ({"headers": [{"name": "x-two"}, {"name": "x-three"}]}, False),
+        ({"method": "GET"}, False),
+        ({"path": "/v1/messages"}, False),
+        ({"path": r"/v1/messages\?.*"}, True),
+        ({"stream": True}, True),
+        ({"stream": False}, False),
+        ({"body_contains": "stream"}, True),
+        ({"body_min": 15, "body_max": 15}, True),
+        ({"body_min": 16}, False),
+        ({"body_max": 14}, False),
+    ],
+)
+def test_when_looks_at_the_request(when, holds):
+    """Each condition alone; names of headers and what they contain in any case."""
+    fault = read({"id": "x", "about": "", "do": {}, "when": when})
+    assert fault.when.holds(request(HEAD, b'{"stream":true}')) == holds

@@ -1,0 +1,510 @@
+"""Targets from files and flags, clients, secrets: what is read, what is refused, with which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes import bundled, config
+from probes.errors import UsageError
+from probes.model import Budget, EnvRef, Limits, Route, Target
+
+GOOD = """\
+version: 1
+name: prod
+api: openai
+model: qwen3-32b
+key_env: PROD_KEY
+endpoints: [chat]
+owned: true
+routes:
+  edge: {base_url: "https://api.example.com/v1/"}
+  origin: {base_url: https://api.example.com/v1, connect_to: "10.0.0.5:443", headers: {X-Bypass: {env: BYPASS}}}
+limits: {concurrency: 2, per_minute: 60}
+budget: {requests: 200, tokens: 20000, usd: 1.00}
+"""
+LITERAL = "sk-proj-" + "a1B2c3D4e5F6g7H8"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with an empty `configs/targets`, where the user stands."""
+    monkeypatch.chdir(tmp_path)
+    Path("configs/targets").mkdir(parents=True)
+    return tmp_path
+
+
+def target_file(text: str, name: str = "prod") -> Path:
+    path = Path(f"configs/targets/{name}.yaml")
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_target_file(here):
+    """Every key lands in the model; a trailing slash goes, a route is named by its key, defaults are the contract's."""
+    target_file(GOOD)
+    edge = Route("edge", "https://api.example.com/v1")
+    origin = Route(
+        "origin", "https://api.example.com/v1", "10.0.0.5:443", headers={"X-Bypass": EnvRef("BYPASS")}
+    )
+    assert config.load_target("prod") == Target(
+        name="prod",
+        api="openai",
+        model="qwen3-32b",
+        routes={"edge": edge, "origin": origin},
+        key_env="PROD_KEY",
+        endpoints=("chat",),
+        owned=True,
+        limits=Limits(concurrency=2, per_minute=60, deadline=10.0, body_mib=32.0),
+        budget=Budget(requests=200, tokens=20000, usd=1.0),
+    )
+
+
+def test_the_bundled_example_loads(here):
+    """What people copy is valid."""
+    assert config.load_target("example").name == "example"
+
+
+def edited(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+URL = '"https://api.example.com/v1/"'
+BAD_URL = "must be an absolute http or https URL, such as https://api.example.com/v1"
+BAD_ENV = "must be the name of an environment variable, such as PROD_KEY; secrets live in the environment"
+SECRET = "looks like a secret; secrets live in the environment: name the variable here (key_env: PROD_KEY)"
+ORIGIN = 'connect_to: "10.0.0.5:443"'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            edited("edge: {base_url", "edge: {base_ur"),
+            ":9: routes.edge.base_ur: unknown key; did you mean base_url?",
+            id="misspelt key",
+        ),
+        pytest.param(
+            edited(f"{{base_url: {URL}}}", "{}"), ":9: routes.edge.base_url: is required", id="no base_url"
+        ),
+        pytest.param(
+            edited("edge: {", "edge: {name: x, "),
+            ":9: routes.edge.name: unknown key; the key above is the name",
+            id="route with a name",
+        ),
+        pytest.param(
+            edited("edge: {", "edge: {nam: x, "),
+            ":9: routes.edge.nam: unknown key; valid: base_url, connect_to, env_proxy, headers, proxy",
+            id="name is not suggested",
+        ),
+        pytest.param(
+            GOOD + "output_cap: auto\n",
+            ":13: output_cap: unknown key; valid: api, budget, endpoints, key_env, limits, model, name, owned,"
+            " routes, vantage",
+            id="key of a later version",
+        ),
+        pytest.param(
+            edited(URL, "api.example.com/v1"), f":9: routes.edge.base_url: {BAD_URL}", id="no scheme"
+        ),
+        pytest.param(edited(URL, "ftp://a.example/v1"), f":9: routes.edge.base_url: {BAD_URL}", id="ftp"),
+        pytest.param(edited(URL, '"https:///v1"'), f":9: routes.edge.base_url: {BAD_URL}", id="no host"),
+        pytest.param(
+            edited(URL, '"https://a:99999/v1"'), f":9: routes.edge.base_url: {BAD_URL}", id="bad port"
+        ),
+        pytest.param(edited(URL, '"https://a b/v1"'), f":9: routes.edge.base_url: {BAD_URL}", id="blank"),
+        pytest.param(
+            edited(URL, '"https://a.example/v1?x=1"'),
+            ":9: routes.edge.base_url: must end with its path: no query, no fragment",
+            id="query",
+        ),
+        pytest.param(
+            edited(URL, '"https://a.example/v1#x"'),
+            ":9: routes.edge.base_url: must end with its path: no query, no fragment",
+            id="fragment",
+        ),
+        pytest.param(
+            edited(URL, '"https://me@a.example/v1"'),
+            ":9: routes.edge.base_url: holds a user name or password; secrets live in the environment",
+            id="user in URL",
+        ),
+        pytest.param(
+            edited(URL, '"https://me:hush@a.example/v1"'),
+            f":9: routes.edge.base_url: {SECRET}",
+            id="password",
+        ),
+        pytest.param(
+            edited(ORIGIN, "connect_to: 10.0.0.5"),
+            ":10: routes.origin.connect_to: must be HOST:PORT, such as 10.0.0.5:443 or [2001:db8::1]:443",
+            id="no port",
+        ),
+        pytest.param(
+            edited(ORIGIN, 'connect_to: "2001:db8::1:443"'),
+            ":10: routes.origin.connect_to: must be HOST:PORT, such as 10.0.0.5:443 or [2001:db8::1]:443",
+            id="IPv6 without brackets",
+        ),
+        pytest.param(
+            edited(ORIGIN, ORIGIN + ", proxy: 'http://p:3128'"),
+            ":10: routes.origin.connect_to: cannot be had together with proxy, which does the dialling",
+            id="connect_to and proxy",
+        ),
+        pytest.param(
+            edited(ORIGIN, "proxy: 'http://me@p:3128'"),
+            ":10: routes.origin.proxy: holds a user name or password; secrets live in the environment (HTTPS_PROXY)",
+            id="user in proxy",
+        ),
+        pytest.param(
+            edited("{env: BYPASS}", "hunter2"),
+            ":10: routes.origin.headers.X-Bypass: must be {env: VARIABLE}: secrets live in the environment",
+            id="literal header",
+        ),
+        pytest.param(
+            edited("{env: BYPASS}", "{env: not-a-name}"),
+            f":10: routes.origin.headers.X-Bypass.env: {BAD_ENV}",
+            id="no variable name",
+        ),
+        pytest.param(
+            edited("{X-Bypass:", '{"X Bypass":'),
+            ":10: routes.origin.headers.X Bypass: is not the name of an HTTP header",
+            id="header name",
+        ),
+        pytest.param(edited("PROD_KEY", LITERAL), f":5: key_env: {SECRET}", id="literal key"),
+        pytest.param(edited("PROD_KEY", "tell-nobody"), f":5: key_env: {BAD_ENV}", id="key_env no variable"),
+        pytest.param(
+            edited("api: openai", f"api: {LITERAL}"), f":3: api: {SECRET}", id="key in a wrong place"
+        ),
+        pytest.param(f"{GOOD}# was {LITERAL}\n", f":13: {SECRET}", id="key in a comment"),
+        pytest.param(
+            edited("api: openai", "api: opnai"),
+            ":3: api: 'opnai' is not valid; did you mean openai?",
+            id="api",
+        ),
+        pytest.param(
+            edited("[chat]", "[chat, chats]"),
+            ":6: endpoints[1]: 'chats' is no endpoint of the openai API; did you mean chat?",
+            id="endpoint",
+        ),
+        pytest.param(
+            edited("concurrency: 2", "concurrency: 0"),
+            ":11: limits.concurrency: must be above 0, not 0",
+            id="0",
+        ),
+        pytest.param(
+            edited("concurrency: 2", "deadline: .inf"),
+            ":11: limits.deadline: must be above 0, not inf",
+            id="inf",
+        ),
+        pytest.param(
+            edited("tokens: 20000", "tokens: -1"), ":12: budget.tokens: must be at least 0, not -1", id="-1"
+        ),
+        pytest.param(
+            edited("usd: 1.00", "usd: one"),
+            ":12: budget.usd: must be a number, not 'one'",
+            id="budget is text",
+        ),
+        pytest.param(
+            GOOD[: GOOD.index("routes:")] + "routes: {}\n",
+            ":8: routes: is empty; the customers' way in is `edge: {base_url: …}`",
+            id="no routes",
+        ),
+        pytest.param(GOOD[: GOOD.index("routes:")], ":1: routes: is required", id="routes missing"),
+        pytest.param(
+            GOOD[: GOOD.index("routes:")] + "routes: [a]\n",
+            ":8: routes: must be a mapping, not a list",
+            id="routes a list",
+        ),
+        pytest.param(
+            edited("name: prod", "name: a/b"),
+            ":2: name: must be letters, digits, dots, dashes and underscores",
+            id="name",
+        ),
+    ],
+)
+def test_a_bad_target_file(here, text, message):
+    """Each mistake is answered by path, line, key and what to do, and no message repeats a secret."""
+    path = target_file(text)
+    with pytest.raises(UsageError) as caught:
+        config.load_target("prod")
+    assert str(caught.value) == f"{path}{message}"
+    assert not any(secret in str(caught.value) for secret in (LITERAL, "hunter2", "hush", "tell-nobody"))
+
+
+def test_which_target_is_meant_without_a_name(here):
+    """The only file, else the operator is told what there is."""
+    with pytest.raises(
+        UsageError, match=r"no target: say --target NAME or --base-url .*configs/targets holds none"
+    ):
+        config.load_target()
+    target_file(GOOD)
+    assert config.load_target().name == "prod"
+    target_file(GOOD, "staging")
+    with pytest.raises(
+        UsageError, match=r"which target\? say --target NAME; ./configs/targets holds prod, staging"
+    ):
+        config.load_target()
+    with pytest.raises(UsageError, match=r"target 'stagin' is not known; did you mean staging\?"):
+        config.load_target("stagin")
+    with pytest.raises(UsageError, match=r"target x/y.yaml: no such file"):
+        config.load_target("x/y.yaml")
+
+
+# --- flags -----------------------------------------------------------------------------------------------
+
+
+def test_a_target_from_flags():
+    """`--base-url` is edge, `--connect-to` adds origin, `--route` others; a proxy is not for the address dialled."""
+    target = config.target_from_flags(
+        "https://api.example.com/v1/",
+        "openai",
+        "m",
+        routes={"eu": "https://eu.example.com/v1"},
+        connect_to="[2001:db8::1]:443",
+        proxy="http://proxy:3128",
+        env_proxy=False,
+        headers={"X-A": "VAR"},
+        owned=True,
+        vantage="fra",
+    )
+    common = {"env_proxy": False, "headers": {"X-A": EnvRef("VAR")}}
+    assert target == Target(
+        name="api.example.com",
+        api="openai",
+        model="m",
+        key_env="OPENAI_API_KEY",
+        owned=True,
+        vantage="fra",
+        routes={
+            "edge": Route("edge", "https://api.example.com/v1", proxy="http://proxy:3128", **common),
+            "eu": Route("eu", "https://eu.example.com/v1", proxy="http://proxy:3128", **common),
+            "origin": Route("origin", "https://api.example.com/v1", "[2001:db8::1]:443", **common),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "key_env"),
+    [
+        pytest.param({"api": "anthropic"}, "ANTHROPIC_API_KEY", id="the dialect's own"),
+        pytest.param({"key_env": "MINE"}, "MINE", id="named"),
+        pytest.param({"no_key": True}, None, id="keyless"),
+    ],
+)
+def test_which_key(flags, key_env):
+    """The variable is the dialect's usual one unless said otherwise."""
+    api = flags.pop("api", "openai")
+    assert config.target_from_flags("http://localhost:8000/v1", api, "m", **flags).key_env == key_env
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        pytest.param({"base_url": "localhost:8000"}, f"--base-url: {BAD_URL}", id="no scheme"),
+        pytest.param(
+            {"base_url": "https://a:hush@b/v1"},
+            "--base-url: holds a user name or password; secrets live in the environment",
+            id="password",
+        ),
+        pytest.param({"base_url": "https://[::1"}, f"--base-url: {BAD_URL}", id="broken IPv6"),
+        pytest.param({"api": "opena"}, "--api: 'opena' is not valid; did you mean openai?", id="api"),
+        pytest.param({"model": " "}, "--model: is empty", id="model"),
+        pytest.param({"key_env": LITERAL}, f"--key-env: {BAD_ENV}", id="literal key"),
+        pytest.param(
+            {"key_env": "A", "no_key": True}, "--key-env and --no-key exclude each other", id="both"
+        ),
+        pytest.param({"routes": {"eu": "eu"}}, f"--route eu: {BAD_URL}", id="route"),
+        pytest.param(
+            {"routes": {"edge": "http://b/v1"}}, "--route edge: that route is --base-url", id="edge twice"
+        ),
+        pytest.param(
+            {"routes": {"origin": "http://b/v1"}, "connect_to": "a:1"},
+            "--connect-to: it adds the route origin, which --route already names",
+            id="origin twice",
+        ),
+        pytest.param(
+            {"connect_to": "a"},
+            "--connect-to: must be HOST:PORT, such as 10.0.0.5:443 or [2001:db8::1]:443",
+            id="address",
+        ),
+        pytest.param(
+            {"proxy": "proxy:3128"},
+            "--proxy: must be an absolute http or https URL, such as http://proxy.example.com:3128",
+            id="proxy",
+        ),
+        pytest.param({"headers": {"X-A": "a b"}}, f"--header X-A: {BAD_ENV}", id="header"),
+        pytest.param(
+            {"endpoints": ["message"]},
+            "--endpoint: 'message' is no endpoint of the openai API; valid: chat, models, responses",
+            id="endpoint",
+        ),
+    ],
+)
+def test_bad_flags(flags, message):
+    """The message names the flag and never repeats a secret."""
+    given = {"base_url": "https://api.example.com/v1", "api": "openai", "model": "m", **flags}
+    with pytest.raises(UsageError) as caught:
+        config.target_from_flags(**given)
+    assert str(caught.value) == message
+
+
+def test_assignments():
+    """`NAME=VALUE` flags become a mapping; only the first `=` counts."""
+    assert config.assignments("--route", ["a=http://x/?q=1", "b=c"], "NAME=URL") == {
+        "a": "http://x/?q=1",
+        "b": "c",
+    }
+    for bad in ("a", "=b", "a="):
+        with pytest.raises(UsageError, match=r"^--route: write --route NAME=URL$"):
+            config.assignments("--route", [bad], "NAME=URL")
+    with pytest.raises(UsageError, match=r"^--route: a is given twice$"):
+        config.assignments("--route", ["a=b", "a=c"], "NAME=URL")
+
+
+@pytest.mark.parametrize(
+    ("api", "declared", "tested"),
+    [("openai", [], ("chat",)), ("anthropic", [], ("messages",)), ("openai", ["responses"], ("responses",))],
+    ids=["openai", "anthropic", "declared"],
+)
+def test_endpoints(api, declared, tested):
+    """Without a declaration the dialect's main endpoint is tested."""
+    target = config.target_from_flags("http://a/v1", api, "m", endpoints=declared)
+    assert config.endpoints(target) == tested
+    assert target.endpoints == tuple(declared)
+
+
+# --- secrets ---------------------------------------------------------------------------------------------
+
+
+def test_secrets_are_read_when_asked_for(here):
+    """Key and headers come from the environment; a keyless target gets the placeholder."""
+    target_file(GOOD)
+    target = config.load_target("prod")
+    environ = {
+        "PROD_KEY": "sk-secret-value",
+        "BYPASS": "letmein",
+        "HTTPS_PROXY": "http://u:p%40ssword@proxy:1",
+    }
+    secrets = config.Secrets(environ)
+    assert secrets.key(target) == "sk-secret-value"
+    assert secrets.headers(target.routes["origin"]) == {"X-Bypass": "letmein"}
+    assert secrets.headers(target.routes["edge"]) == {}
+    assert (
+        secrets.key(config.target_from_flags("http://a/v1", "openai", "m", no_key=True)) == config.PLACEHOLDER
+    )
+    assert set(secrets.values(target)) == {"sk-secret-value", "letmein", "p%40ssword", "p@ssword"}
+    assert "secret" not in repr(secrets)
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        pytest.param({}, "PROD_KEY is not set: it holds the key of target prod; set it", id="unset"),
+        pytest.param(
+            {"PROD_KEY": ""}, "PROD_KEY is empty: it holds the key of target prod; set it", id="empty"
+        ),
+        pytest.param({"PROD_KEY": "k\n"}, "PROD_KEY has blanks or line breaks", id="line break"),
+        pytest.param({"PROD_KEY": "schlüssel"}, "PROD_KEY has blanks or line breaks", id="not ASCII"),
+    ],
+)
+def test_a_secret_that_cannot_be_had(here, environ, said):
+    """The message names the variable and who wants it, not the value."""
+    target_file(GOOD)
+    target = config.load_target("prod")
+    secrets = config.Secrets(environ)
+    assert secrets.values(target) == tuple(filter(None, environ.values()))
+    with pytest.raises(UsageError, match=f"^{said}"):
+        secrets.key(target)
+    with pytest.raises(
+        UsageError, match=r"^BYPASS is not set: it holds the header X-Bypass of route origin; set it$"
+    ):
+        secrets.headers(target.routes["origin"])
+
+
+def test_a_made_up_key_has_the_dialects_shape():
+    """Plainly fake, in the vendor's shape, the same for the same salt."""
+    assert config.made_up_key("openai").startswith("sk-EdgeprobeMadeUpKey")
+    assert len(config.made_up_key("openai")) == 51
+    assert config.made_up_key("anthropic").startswith("sk-ant-api03-EdgeprobeMadeUpKey")
+    assert config.made_up_key("anthropic").endswith("AA")
+    assert len(config.made_up_key("anthropic")) == 108
+    assert (
+        config.made_up_key("openai", "a")
+        == config.made_up_key("openai", "a")
+        != config.made_up_key("openai", "b")
+    )
+
+
+# --- clients ---------------------------------------------------------------------------------------------
+
+
+def test_the_bundled_clients(here):
+    """Names, kinds and APIs of the ways to send."""
+    rows = [(c.name, c.kind, c.api, c.genuine, c.edits) for c in config.clients().values()]
+    assert rows == [
+        ("openai-py", "openai_sdk", "openai", True, True),
+        ("anthropic-py", "anthropic_sdk", "anthropic", True, True),
+        ("httpx", "raw_httpx", None, True, True),
+        ("curl", "curl", None, True, True),
+    ]
+
+
+def test_a_client_row_is_read_strictly(here):
+    """A misspelt key of a row is refused."""
+    Path("configs/clients.yaml").write_text("version: 1\nclients:\n  x: {kind: curl, genuin: true}\n")
+    with pytest.raises(
+        UsageError, match=r"^configs/clients.yaml:3: clients.x.genuin: unknown key; did you mean genuine\?$"
+    ):
+        config.clients()
+
+
+CLIENTS = """\
+version: 1
+clients:
+  openai-py: {kind: openai_sdk, api: openai}
+  anthropic-py: {kind: anthropic_sdk, api: anthropic}
+  curl: {kind: curl}
+  litellm: {kind: raw_httpx, genuine: false}
+"""
+
+
+@pytest.mark.parametrize(
+    ("api", "spec", "names"),
+    [
+        ("openai", "all", ["openai-py", "curl", "litellm"]),
+        ("openai", "genuine", ["openai-py", "curl"]),
+        ("anthropic", "genuine", ["anthropic-py", "curl"]),
+        ("openai", "curl", ["curl"]),
+        ("openai", ["curl", "anthropic-py", "openai-py", "curl"], ["curl", "openai-py"]),
+    ],
+    ids=["all", "genuine", "genuine of anthropic", "one", "named"],
+)
+def test_select(here, api, spec, names):
+    """An SDK is used on targets of its own API only."""
+    Path("configs/clients.yaml").write_text(CLIENTS)
+    target = config.target_from_flags("http://a/v1", api, "m")
+    assert [client.name for client in config.select(config.clients(), spec, target)] == names
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("genuin", "client 'genuin' is not known; did you mean genuine?"),
+        (["curl", "openai"], "client 'openai' is not known; did you mean openai-py?"),
+    ],
+    ids=["word", "name"],
+)
+def test_select_an_unknown_name(here, spec, said):
+    """The nearest valid name is offered."""
+    target = config.target_from_flags("http://a/v1", "openai", "m")
+    with pytest.raises(UsageError) as caught:
+        config.select(config.clients(), spec, target)
+    assert str(caught.value) == said
+
+
+def test_a_local_file_hides_the_bundled_one(here):
+    """The look-up prefers what lies where the user stands, and says its path as the user would."""
+    assert bundled.names("configs/targets")["example"] == bundled.bundled(
+        "configs", "targets", "example.yaml"
+    )
+    local = target_file(GOOD, "example")
+    assert bundled.find("example", "configs/targets", "target") == local

@@ -1,0 +1,237 @@
+"""Suites: which cases they give, under which ids, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from probes import bundled, config, suite
+from probes.errors import UsageError
+from probes.model import Client, Skipped
+
+KINDS = {
+    "identity": {"repeats": 3, "name": "x", "sizes": [1, 2]},
+    "completion": {},
+    "length": {"hold": 130.0, "any": None, "fast": False},
+}
+CLIENTS = {
+    c.name: c
+    for c in (
+        Client("openai-py", "openai_sdk", "openai"),
+        Client("anthropic-py", "anthropic_sdk", "anthropic"),
+        Client("curl", "curl"),
+        Client("litellm", "raw_httpx", genuine=False),
+    )
+}
+TARGET = config.target_from_flags(
+    "https://a.example/v1", "openai", "m", routes={"eu": "https://eu.example/v1"}
+)
+
+
+@pytest.fixture
+def built(tmp_path):
+    """Rows of a suite → its cases and what was skipped."""
+
+    def build(rows, seed=1, target=TARGET, **more):
+        path = tmp_path / "s.yaml"
+        path.write_text(f"version: 1\nname: s\ncases:\n{rows}", "utf-8")
+        return suite.cases(suite.load_suite(str(path)), target, seed, kinds=KINDS, clients=CLIENTS, **more)
+
+    return build
+
+
+@pytest.mark.parametrize("name", ["identity", "smoke", "long", "demo"])
+def test_the_bundled_suites(name, tmp_path, monkeypatch):
+    """Each that ships loads, fits the kinds there are, and has a case for either API."""
+    monkeypatch.chdir(tmp_path)
+    loaded = suite.load_suite(name)
+    assert loaded.name == name
+    assert loaded.path == bundled.bundled("suites", f"{name}.yaml")
+    for api in ("openai", "anthropic"):
+        cases, skipped = suite.cases(loaded, config.target_from_flags("http://a/v1", api, "m"), 1)
+        assert cases
+        assert not skipped
+
+
+def test_a_case(built):
+    """Id, client rows, defaults under what the row says, and the customers' route."""
+    cases, skipped = built("  - {kind: identity, clients: all, with: {repeats: 5, name: a/b c}}\n")
+    (case,) = cases
+    assert case.id == "s/identity/name=a%2Fb%20c/repeats=5"
+    assert (case.suite, case.kind, case.route, case.target) == ("s", "identity", "edge", TARGET)
+    assert [client.name for client in case.clients] == ["openai-py", "curl", "litellm"]
+    assert case.params == {"repeats": 5, "name": "a/b c", "sizes": [1, 2]}
+    assert skipped == []
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ("{kind: completion}", "s/completion"),
+        ("{kind: completion, route: eu}", "s/completion/route=eu"),
+        ("{kind: length, with: {hold: 130, fast: true}}", "s/length/fast=true/hold=130"),
+        ("{kind: length, with: {hold: 0.5}}", "s/length/hold=0.5"),
+        ("{kind: identity, with: {sizes: [1, 20]}}", "s/identity/sizes=1,20"),
+    ],
+    ids=["bare", "route", "bool and whole number", "fraction", "list"],
+)
+def test_ids_are_readable(built, row, name):
+    """`suite/kind[/key=value…]`, keys sorted, values as one would write them."""
+    assert built(f"  - {row}\n")[0][0].id == name
+
+
+def test_the_generator_depends_on_seed_and_id_alone(built):
+    """The same in every process, another for another seed or case."""
+    rows = "  - {kind: completion}\n  - {kind: identity}\n"
+    first, second = built(rows)[0]
+    again = built(rows)[0][0]
+    other = built(rows, seed=2)[0][0]
+    drawn = first.rng.random()
+    assert drawn == again.rng.random() == 0.4846923588409804
+    assert len({drawn, second.rng.random(), other.rng.random()}) == 3
+
+
+def test_set_overrides_every_case_that_has_the_parameter(built):
+    """`--set` beats the row, is typed by the default and shows in the id."""
+    cases, _ = built(
+        "  - {kind: identity, with: {repeats: 5}}\n  - {kind: completion}\n  - {kind: length}\n",
+        overrides={"repeats": "1", "sizes": "7,8", "fast": "true", "hold": "12"},
+    )
+    assert [case.id for case in cases] == [
+        "s/identity/repeats=1/sizes=7,8",
+        "s/completion",
+        "s/length/fast=true/hold=12",
+    ]
+    assert cases[0].params["sizes"] == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ({"repeat": "1"}, "--set repeat: no case of s has it; did you mean repeats?"),
+        ({"hold": "1"}, "--set hold: no case of s has it; valid: name, repeats, sizes"),
+        ({"repeats": "x"}, "--set repeats: must be a whole number, not 'x'"),
+        ({"repeats": "1.5"}, "--set repeats: must be a whole number, not '1.5'"),
+    ],
+    ids=["misspelt", "of another kind", "text", "fraction"],
+)
+def test_bad_overrides(built, overrides, said):
+    """A `--set` that fits nothing is a mistake, not ignored."""
+    with pytest.raises(UsageError) as caught:
+        built("  - {kind: identity}\n", overrides=overrides)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        pytest.param("{kind: identiy}", "kind: unknown kind 'identiy'; did you mean identity?", id="kind"),
+        pytest.param("{kind: identity, wiht: {}}", "wiht: unknown key; did you mean with?", id="key"),
+        pytest.param(
+            "{kind: length, twin: {factor: route}}",
+            "twin: unknown key; valid: clients, kind, route, with",
+            id="later",
+        ),
+        pytest.param(
+            "{kind: identity, with: {repeat: 1}}",
+            "with.repeat: unknown parameter of identity; did you mean repeats?",
+            id="parameter",
+        ),
+        pytest.param(
+            "{kind: identity, with: {repeats: three}}",
+            "with.repeats: must be a whole number, not 'three'",
+            id="type",
+        ),
+        pytest.param(
+            "{kind: identity, with: {repeats: true}}",
+            "with.repeats: must be a whole number, not True",
+            id="true",
+        ),
+        pytest.param("{kind: identity, with: {sizes: 1}}", "with.sizes: must be a list, not 1", id="list"),
+        pytest.param("{kind: identity, with: {name: 1}}", "with.name: must be text, not 1", id="text"),
+        pytest.param(
+            "{kind: length, with: {hold: true}}", "with.hold: must be a number, not True", id="number"
+        ),
+        pytest.param("{kind: length, with: {fast: 1}}", "with.fast: must be true or false, not 1", id="bool"),
+        pytest.param(
+            "{kind: identity, clients: genuin}",
+            "clients: client 'genuin' is not known; did you mean genuine?",
+            id="clients",
+        ),
+        pytest.param(
+            "{kind: identity, clients: [crul]}",
+            "clients: client 'crul' is not known; did you mean curl?",
+            id="client",
+        ),
+        pytest.param(
+            "{kind: completion, clients: curl}",
+            "the same case as cases[0]; name all its clients in one row",
+            id="twice",
+        ),
+    ],
+)
+def test_bad_rows(built, tmp_path, row, said):
+    """Each mistake is answered by path, line, key and the nearest valid word."""
+    with pytest.raises(UsageError) as caught:
+        built(f"  - {{kind: completion}}\n  - {row}\n")
+    key = "cases[1]: " if said.startswith("the same") else "cases[1]."
+    assert str(caught.value) == f"{tmp_path}/s.yaml:5: {key}{said}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: s\ncases: []\n", ":3: cases: is empty"),
+        (
+            "name: a/b\ncases: [{kind: x}]\n",
+            ":2: name: must be letters, digits, dots, dashes and underscores",
+        ),
+        ("cases: [{kind: x}]\n", ":1: name: is required"),
+    ],
+    ids=["no cases", "slash in the name", "no name"],
+)
+def test_bad_suites(tmp_path, text, said):
+    """What is wrong with the file as a whole."""
+    path = tmp_path / "s.yaml"
+    path.write_text(f"version: 1\n{text}")
+    with pytest.raises(UsageError) as caught:
+        suite.load_suite(str(path))
+    assert str(caught.value) == f"{path}{said}"
+
+
+def test_an_unknown_suite():
+    """The nearest name is offered."""
+    with pytest.raises(UsageError, match=r"^suite 'smok' is not known; did you mean smoke\?$"):
+        suite.load_suite("smok")
+
+
+def test_what_cannot_be_had_is_listed(built):
+    """A foreign SDK, a route that is not there, a case without clients: skipped with the reason."""
+    cases, skipped = built(
+        "  - {kind: identity, clients: [anthropic-py, curl]}\n"
+        "  - {kind: completion, route: origin}\n"
+        "  - {kind: length, clients: anthropic-py}\n"
+    )
+    assert [case.id for case in cases] == ["s/identity"]
+    assert skipped == [
+        Skipped("s/identity", "anthropic-py", "speaks anthropic, the target openai"),
+        Skipped("s/completion/route=origin", None, "route origin is not there"),
+        Skipped("s/length", "anthropic-py", "speaks anthropic, the target openai"),
+        Skipped("s/length", None, "none of its clients is left"),
+    ]
+
+
+def test_only_some_clients(built):
+    """`--client` narrows what the rows select; a name nobody has is a mistake."""
+    cases, skipped = built("  - {kind: identity}\n  - {kind: completion, clients: litellm}\n", only=["curl"])
+    assert [[client.name for client in case.clients] for case in cases] == [["curl"]]
+    assert skipped == [Skipped("s/completion", None, "none of its clients is left")]
+    with pytest.raises(UsageError, match=r"^client 'crul' is not known; did you mean curl\?$"):
+        built("  - {kind: identity}\n", only=["crul"])
+
+
+def test_a_target_without_edge_uses_its_first_route(built):
+    """A file may name its only route as it likes."""
+    target = replace(TARGET, routes={"eu": TARGET.routes["eu"]})
+    assert built("  - {kind: completion}\n", target=target)[0][0].route == "eu"

@@ -1,0 +1,47 @@
+"""Does a measured time find the timer that it may be?"""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.timers import match, timers
+
+
+@pytest.mark.parametrize(
+    "seconds, kind, product, uncertainty, first",
+    [
+        (125.0, "first_byte", "cloudflare", 0.4, ("cloudflare", 125)),
+        (125.9, "first_byte", None, 0.0, ("cloudflare", 125)),
+        (120.6, "first_byte", "cloudflare", 0.4, ("cloudflare", 120)),
+        (100.2, "first_byte", "cloudflare", 0.4, ("cloudflare", 100)),
+        (30.2, "upload", "cloudflare", 0.4, ("cloudflare", 30)),
+        (60.0, "first_byte", "nginx", 0.1, ("nginx", 60)),
+        (60.0, "first_byte", "varnish", 0.1, ("varnish", 60)),
+        (15.1, "total", None, 0.1, ("envoy", 15)),
+        (300.0, "first_byte", "undici", 0.1, ("undici", 300)),
+    ],
+)
+def test_the_nearest_timer_of_the_product_comes_first(seconds, kind, product, uncertainty, first):
+    """The product's own timer is named before others of the same time."""
+    found = match(seconds, kind, product, uncertainty)
+    assert (found[0].product, found[0].seconds) == first
+
+
+@pytest.mark.parametrize(
+    "seconds, kind, uncertainty",
+    [(125.0, "connect", 0.4), (137.0, "first_byte", 0.5), (47.0, "idle", 0.2), (123.0, "first_byte", 0.5)],
+)
+def test_no_timer_is_invented(seconds, kind, uncertainty):
+    """A time that fits none of that kind matches nothing."""
+    assert match(seconds, kind, "cloudflare", uncertainty) == ()
+
+
+def test_uncertainty_widens_the_match():
+    """What a vague measurement may be is more than what a sharp one may be."""
+    assert match(122.5, "first_byte", None, 0.2) == ()
+    assert {timer.seconds for timer in match(122.5, "first_byte", None, 2.5)} == {120, 125}
+
+
+def test_every_timer_has_a_source():
+    """A timer says where its figure is from."""
+    assert all(timer.source.startswith("https://") for timer in timers())
