@@ -6,6 +6,7 @@ wrong a 200 is; else unknown, with the next discriminating test.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 from probes.endings import ended
 from probes.model import Attribution, Confidence, Layer
-from probes.response import ABSENT, Response
+from probes.response import ABSENT, Response, retry_after
 from probes.signatures import Catalogue, Signature
 from probes.signatures import catalogue as bundled_catalogue
 from probes.streams import judge
@@ -36,6 +37,7 @@ _ENDPOINTS = {
     "/models": "models",
 }
 
+_EVENTS = re.compile(r"\s*(?:(?:data|event|id|retry):|:)")
 _ORIGIN_TOO = "the same request straight to the origin"
 
 
@@ -54,7 +56,7 @@ def attribute(exchange: Exchange, catalogue: Catalogue) -> Attribution:
     if (exchange.error or exchange.status is None) and not (known and _stands_though_cut(known, exchange)):
         return _finished(ended(exchange), path)
     if known is None:
-        return _finished(_unrecognised(seen), path)
+        return _finished(_mislabelled(exchange, seen) or _unrecognised(seen), path)
     if known.row.code == "ok" and (wrong := _not_what_was_asked(known, exchange, seen)):
         return _finished(wrong, path)
     return _finished(_recognised(known, found, seen), path)
@@ -98,7 +100,7 @@ def _recognised(known: Signature, found: list[Signature], seen: Response) -> Att
     unknown = known.layer is Layer.UNKNOWN
     return Attribution(
         layer=known.layer,
-        code=row.code,
+        code=_by_hint(row.code, seen),
         product=known.product,
         vendor_code=extracted.pop("vendor_code", None) or row.vendor_code,
         signature=known.id,
@@ -109,6 +111,16 @@ def _recognised(known: Signature, found: list[Signature], seen: Response) -> Att
         retryable=row.retryable,
         extracted=extracted,
     )
+
+
+def _by_hint(code: str, seen: Response) -> str:
+    """A rate limit that does not say when to come back, or says what no client can read."""
+    if code != "ratelimited":
+        return code
+    hints = seen.headers.get("retry-after", ())
+    if not hints and not any("ratelimit" in name and "reset" in name for name in seen.headers):
+        return "ratelimited.no_hint"
+    return "ratelimited.bad_hint" if hints and retry_after(hints[0]) is None else code
 
 
 def _stands_though_cut(known: Signature, exchange: Exchange) -> bool:
@@ -133,6 +145,15 @@ def _not_what_was_asked(known: Signature, exchange: Exchange, seen: Response) ->
         return Attribution(Layer.UNKNOWN, "body.shape", next_test=_ORIGIN_TOO, extracted=known.read(seen))
     if not seen.decodable:
         return Attribution(Layer.UNKNOWN, "body.encoding", next_test=_ORIGIN_TOO)
+    return None
+
+
+def _mislabelled(exchange: Exchange, seen: Response) -> Attribution | None:
+    """An event stream by its first bytes, though its content type says otherwise: proxies then hold it back."""
+    if exchange.request.stream and seen.status in _SUCCESS and _EVENTS.match(seen.text):
+        return Attribution(
+            Layer.UNKNOWN, "stream.content_type", next_test=_ORIGIN_TOO, extracted={"type": seen.media_type}
+        )
     return None
 
 

@@ -6,13 +6,13 @@ sent and settled by what it did cost; concurrency, rate and the server's own `Re
 
 from __future__ import annotations
 
-import email.utils
 import threading
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from probes.model import Ask, Call, NotSent, Spend, Target, Trial
+from probes.response import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,22 +143,6 @@ class Governor:
             if until > self._not_before:
                 self._waited += seconds
                 self._not_before = until
-
-
-def retry_after(value: str | None) -> float | None:
-    """Seconds of a `Retry-After` header (a number, or an HTTP date); `None` where there is none or it is nonsense."""
-    if value is None:
-        return None
-    try:
-        return max(float(value), 0.0)
-    except ValueError:
-        pass
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    now = email.utils.localtime()
-    return max((when - now).total_seconds(), 0.0) if when.tzinfo else None
 
 
 def _count(usage: Any, *names: str) -> int:

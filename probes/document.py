@@ -132,7 +132,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _figure(figure: Figure) -> dict[str, Any]:
     found = _fields(figure)
-    if figure.unit == "s":
+    if figure.unit.partition("/")[0] == "s":  # also s/token
         found |= {name: _seconds(found[name]) for name in ("value", "low", "high")}
     return found
 

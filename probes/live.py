@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SILENT = frozenset({"dns", "connect", "timeout", "deadline"})
 """Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _SILENT_IN_A_ROW = 2
+_SHORTEST = 0.5
+"""Machine seconds."""
 RESOLUTION = 0.01
 """Machine seconds that a time measured here may be off: threads of one process take turns."""
 
@@ -113,7 +115,7 @@ class Live:
             outcome = self._session(trial, fresh).send(
                 trial,
                 clients.SendLimits(
-                    deadline=limits.deadline if trial.deadline is None else trial.deadline,
+                    deadline=self._deadline(limits.deadline if trial.deadline is None else trial.deadline),
                     body_bytes=int(limits.body_mib * 1024 * 1024),
                     on_stop=on_stop,
                 ),
@@ -133,9 +135,18 @@ class Live:
                 "resolution": RESOLUTION / bench.clock.scale,
             },
         )
+        echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
         call = bench.redactor.call(call)
-        attributed = tuple(replace(e, attribution=attribute(e, bench.catalogue)) for e in call.exchanges)
+        attributed = tuple(
+            replace(e, attribution=attribute(e, bench.catalogue), conditions={**e.conditions, **_echo(echo)})
+            for e, echo in zip(call.exchanges, echoes, strict=True)
+        )
         return replace(call, exchanges=attributed)
+
+    def _deadline(self, seconds: float) -> float:
+        """In scaled time never less than what this machine can keep."""
+        scale = self._bench.clock.scale
+        return seconds if scale == 1.0 else max(seconds, _SHORTEST / scale)
 
     def sender(self, name: str) -> clients.Sender:
         with self._lock:
@@ -163,6 +174,10 @@ class Live:
 
     def due(self, trial: Trial) -> float:
         return self._bench.clock.now() + trial.start
+
+
+def _echo(where: str | None) -> dict[str, str]:
+    return {} if where is None else {"secret_echoed": where}
 
 
 class _Job(threading.Thread):

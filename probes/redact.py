@@ -90,6 +90,14 @@ class Redactor:
             text = self._without_piece_at_start(text)
         return text.encode("latin-1")
 
+    def echoed(self, exchange: Exchange) -> str | None:
+        """Where a response holds one of the secrets in clear: `header x` or `body`."""
+        for name, values in exchange.headers.items():
+            if any(self._values.search(value) for value in values):
+                return f"header {name}"
+        body = (exchange.body_head + exchange.body_tail).decode("latin-1")
+        return "body" if self._values.search(body) else None
+
     def tree(self, tree: Any, _depth: int = 0) -> Any:
         """JSON-like data with every text redacted, keys too; under the name of a secret header the whole value."""
         if isinstance(tree, str):

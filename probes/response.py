@@ -5,6 +5,7 @@ Hostile input is ordinary here: random bytes, wrong UTF-8, JSON nested ten thous
 
 from __future__ import annotations
 
+import email.utils
 import json
 import re
 from collections.abc import Mapping
@@ -107,3 +108,19 @@ def _closed(text: str) -> str:
         elif mark in "}]" and open_:
             open_.pop()
     return head + "".join(reversed(open_))
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds of a `Retry-After` header (a number, or an HTTP date); `None` where there is none or it is nonsense."""
+    if value is None:
+        return None
+    try:
+        return max(float(value), 0.0)
+    except ValueError:
+        pass
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    now = email.utils.localtime()
+    return max((when - now).total_seconds(), 0.0) if when.tzinfo else None

@@ -16,6 +16,7 @@ from probes.attribution import attribute
 from probes.kinds import KINDS
 from probes.live import Live
 from probes.model import Call, Case, Finding, Found, Layer, NotSent, Reason, Started, Verdict, unsent
+from probes.passive import passive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,8 +47,15 @@ def drive(flow: Flow, send: Send) -> list[Finding]:
 
 def judge(case: Case, send: Send) -> list[Finding]:
     """The findings of a case, at least one; a flow that breaks is an `error` of ours, never the service's."""
+    heard: list[Call] = []
+
+    def hearing(planned: Sequence[Planned]) -> list[Call]:
+        calls = send(planned)
+        heard.extend(calls)
+        return calls
+
     try:
-        findings = drive(KINDS[case.kind].flow(case), send)
+        findings = drive(KINDS[case.kind].flow(case), hearing) + passive(case, heard)
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
         return [_bug(case, traceback.format_exc())]
     return findings or [not_measured(case, Reason.TOO_FEW)]

@@ -92,15 +92,15 @@ def _token(char: str) -> Token:
     """A character as it is, or escaped where common encoders escape it."""
     if char.isascii() and char.isalnum():
         return (char,)
-    escaped = [re.escape(char), _percent(char), _json(char), *_html(char)]
-    if char == "\\":
-        escaped[0] = _BACKSLASHES
-    elif char in "/\"'":
+    escaped = [_percent(char), _json(char), *_html(char)]
+    if char in "/\"'":
         escaped.append(_BACKSLASHES + re.escape(char))
     elif char == " ":
         escaped.append(r"\+")
-    if not char.isascii():  # its UTF-8 bytes, read as Latin-1
+    elif not char.isascii():  # its UTF-8 bytes, read as Latin-1
         escaped.append(re.escape(char.encode("utf-8", "surrogatepass").decode("latin-1")))
+    # As it is comes last: an escape, or the UTF-8, may begin with the character itself.
+    escaped.append(_BACKSLASHES if char == "\\" else re.escape(char))
     return tuple(escaped)
 
 

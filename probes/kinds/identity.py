@@ -7,20 +7,21 @@ API's own 401 or 400 proves that the edge let the client pass.
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from probes.attribution import is_api_answer, is_refusal
+from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
 from probes.kinds.isolate import Isolation, isolate
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.study import CEILING, Study, passed, refused
-from probes.model import Ask, Confidence, Layer, Observed, Reason, Verdict
-from probes.twins import Side, Twin, one, side, twin, wilson
+from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.twins import Side, Twin, confounders, one, side, twin, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.model import Call, Case, Finding, Flow, Trial
+    from probes.model import Call, Case, Exchange, Finding, Flow, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]
 
@@ -35,7 +36,7 @@ def identity(case: Case) -> Flow:
         findings += yield from _one_group(study, group)
         if study.tainted:
             return [_tainted(study)]
-    return findings + _said_nothing(study) + _let_pass(study, findings)
+    return findings + _said_nothing(study) + _let_pass(study)
 
 
 # --- screen ----------------------------------------------------------------------------------------------
@@ -50,25 +51,31 @@ def _screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding
         return [not_sent(case, first.not_sent, "asking with the control")]
     if first.last is None or (first.last.status is None and not is_refusal(first.last)):
         return [_no_answer(study, first)]
-    others = [client.name for client in case.clients if client.name != study.control]
-    case.rng.shuffle(others)
-    control_was_last = True
-    for name in others:
-        call = yield from one(study.trial("screen", name))
-        study.saw(call)
-        control_was_last = False
-        if call.not_sent is not None:
-            return [not_sent(case, call.not_sent, "asking with every client once")]
-        if refused(call):
-            study.saw((yield from one(study.trial("screen", study.control))))
-            control_was_last = True
-    if not control_was_last:
-        study.saw((yield from one(study.trial("screen", study.control))))
+    for _ in range(int(case.params["repeats"])):
+        ended = yield from _round(study)
+        if ended is not None:
+            return ended
     if study.tainted:
         return [_tainted(study)]
-    if not study.passing() and study.refusing():
-        return (yield from _everybody(study))
+    if not study.passing() and (study.refusing() or _replaceable(study.seen[0])):
+        return (yield from _nobody(study))
     study.choose_control()
+    return None
+
+
+def _round(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+    """Every client that has not failed yet, in random order, with the control after each refusal and at the end."""
+    left = [name for name in study.others if name not in study.failing()]
+    study.rng.shuffle(left)
+    for name in [*left, study.control]:
+        call = yield from one(study.trial("screen", name))
+        study.saw(call)
+        if call.not_sent is not None:
+            return _said_nothing(study, Reason(call.not_sent)) or [
+                not_sent(study.case, call.not_sent, "screening")
+            ]
+        if refused(call) and name != study.control:
+            study.saw((yield from one(study.trial("screen", study.control))))
     return None
 
 
@@ -109,20 +116,30 @@ def _tainted(study: Study) -> Finding:
                 "a rule may have begun to count this probe's own requests; later answers prove nothing",
             ),
         ),
-        evidence=tuple(call.last.id for call in study.controls if call.last is not None),
+        evidence=study.evidence(study.controls),
     )
 
 
-def _everybody(study: Study) -> Step:
-    """All refused: either our monitor is, or the edge replaces the API's own refusal of a made-up key."""
+def _replaceable(call: Call) -> bool:
+    """A client error that is not the API's own could be one that stands in its place."""
+    status = call.last.status if call.last is not None else None
+    return status is not None and 400 <= status < 500 and status != HTTPStatus.TOO_MANY_REQUESTS
+
+
+def _nobody(study: Study) -> Step:
+    """Nobody got the API's own answer: our monitor is refused, or the edge answers in place of the API's refusal."""
     case = study.case
-    refusal = study.refusing()[0].last
-    assert refusal is not None
+    first = study.seen[0].last
+    assert first is not None
     if case.keyed:
         ask = Ask(study.endpoint, recipe="hello", cap=1, key="target")
         call = yield from one(replace(study.trial("keyed", study.control), request=ask))
-        if call.last is not None and call.last.attribution is not None and call.last.attribution.code == "ok":
-            return [_replaced(study, refusal.id, call)]
+        if call.last is not None and outcome_code(call.last) == "ok":
+            return [_replaced(study, first, call.last)]
+    if not study.refusing():
+        return _said_nothing(study)
+    refusal = study.refusing()[0].last
+    assert refusal is not None
     return [
         conclude(
             case,
@@ -131,30 +148,32 @@ def _everybody(study: Study) -> Step:
             reason=Reason.BLOCKED,
             observed=Observed(len(study.refusing()), len(study.seen)),
             title="Every client of this probe was refused; what customers see is unknown",
-            detail=(("seen", f"{shown(refusal)}, {len(study.seen)} of {len(study.seen)} requests"),),
-            evidence=tuple(call.last.id for call in study.refusing() if call.last is not None),
+            detail=(("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),),
+            evidence=study.evidence(study.refusing()),
         )
     ]
 
 
-def _replaced(study: Study, refusal: str, call: Call) -> Finding:
-    assert call.last is not None
-    control = study.refusing()[0].last
-    assert control is not None
+def _replaced(study: Study, instead: Exchange, keyed: Exchange) -> Finding:
     return conclude(
         study.case,
         "error.replaced",
-        control,
+        instead,
         client=study.control,
-        observed=Observed(len(study.refusing()), len(study.seen)),
-        control=call.last.id,
-        variant=refusal,
-        title="The API's own error does not reach the customer; the edge answers in its place",
+        observed=Observed(len(study.seen), len(study.seen)),
+        control=keyed.id,
+        variant=instead.id,
+        factor=Factor.KEY,
+        confounders=tuple(
+            c for c in confounders(keyed, instead, ("authorization", "x-api-key")) if c != "the bodies differ"
+        ),
+        title="The API's own error does not reach the customer; something answers in its place",
         detail=(
-            ("seen", f"{shown(control)} to every request with a key that the API does not know"),
-            ("control", f"{shown(call.last)} with the configured key, through {study.control}"),
+            ("seen", f"{shown(instead)} to every request with a key that the API does not know"),
+            ("control", f"{shown(keyed)} with the configured key and a valid body, through {study.control}"),
         ),
         confidence=Confidence.MEDIUM,
+        evidence=(keyed.id, *study.evidence(study.seen)),
     )
 
 
@@ -176,13 +195,16 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     if pair.unsent is not None:
         return [_unfinished(study, group, name, Reason(pair.unsent))]
     scope = [name]
+    if study.room() < len(group):
+        return [_unfinished(study, group, name, Reason.BUDGET)]
+    study.asked += len(group) - 1
     for other in [call.trial.client for call in group if call.trial.client != name]:
         again = yield from one(study.trial("confirm", other))
         scope += [other] if refused(again) else []
-    screened = next(call for call in group if call.trial.client == name)
-    seen = side([screened, *pair.variant.calls], refused)
-    if not (pair.claimed and pair.variant.failed):
-        return [_intermittent(study, name, pair, seen)]
+    screened = [call for call in study.seen if call.trial.client == name]
+    seen = side([*screened, *pair.variant.calls], refused)
+    if not (pair.claimed and seen.failed):
+        return [_intermittent(study, name, Twin(side(study.controls, refused), seen))]
     isolation = yield from isolate(study, name, pair)
     return [_refused(study, scope, pair, seen, isolation)]
 
@@ -224,7 +246,7 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         confidence=isolation.confidence,
         reason=isolation.reason,
         next_test=isolation.next_test,
-        evidence=tuple(call.last.id for call in (*seen.calls, *pair.control.calls) if call.last is not None),
+        evidence=study.evidence((*seen.calls, *pair.control.calls)),
         reproduce=isolation.reproduce,
     )
 
@@ -240,26 +262,30 @@ def _named(extracted: object) -> tuple[tuple[str, str], ...]:
     return (("look up", ", ".join(words)),) if words else ()
 
 
-def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
+def _intermittent(study: Study, name: str, every: Twin) -> Finding:
     """Refused now and then: a failure of the service with its rate; the factor is claimed by the exact test only."""
+    control, seen = every.control, every.variant
     refusal = next((call.last for call in seen.calls if refused(call)), None)
     low, high = wilson(seen.k, seen.n)
     rate = f"{seen.k} of {seen.n} times ({low:.0%} to {high:.0%} with 95 % confidence)"
     return conclude(
         study.case,
-        "blocked.client" if pair.claimed else "blocked",
+        "blocked.client" if every.claimed else "blocked",
         refusal,
         verdict=Verdict.FAIL if study.must_pass(name) else Verdict.WARN,
         client=name,
+        factor=Factor.CLIENT if every.claimed else None,
         observed=Observed(seen.k, seen.n),
+        control=control.evidence,
+        variant=refusal.id if refusal is not None else None,
         title=f"{name} is refused now and then",
         detail=(
-            ("seen", f"refused {rate}; {study.control} beside it {pair.control.k} of {pair.control.n}"),
-            ("because", "not isolated: an intermittent refusal needs more pairs than this run takes"),
+            ("seen", f"refused {rate}; {study.control} between them {control.k} of {control.n}"),
+            ("because", "which part of the client is not isolated: an intermittent refusal needs more pairs"),
         ),
-        confidence=Confidence.MEDIUM if pair.claimed else Confidence.LOW,
-        reason=None if pair.claimed else Reason.MIXED,
-        evidence=tuple(call.last.id for call in (*seen.calls, *pair.control.calls) if call.last is not None),
+        confidence=Confidence.MEDIUM if every.claimed else Confidence.LOW,
+        reason=None if every.claimed else Reason.MIXED,
+        evidence=study.evidence((*seen.calls, *control.calls)),
     )
 
 
@@ -284,56 +310,56 @@ def _unfinished(study: Study, group: list[Call], name: str, reason: Reason) -> F
 # --- the rest --------------------------------------------------------------------------------------------
 
 
-def _said_nothing(study: Study) -> list[Finding]:
+def _said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
     """429, 5xx, time-outs and redirects say nothing of identity."""
     groups: dict[tuple[object, ...], list[Call]] = {}
-    for call in study.screened():
+    for call in study.seen:
         if call.last is not None and not passed(call) and not refused(call):
             made = call.last.attribution
             groups.setdefault((outcome_code(call.last), made and made.layer), []).append(call)
-    findings = []
-    for calls in groups.values():
-        names = list(dict.fromkeys(call.trial.client for call in calls))
-        exchange = calls[-1].last
-        assert exchange is not None
-        findings.append(
-            conclude(
-                study.case,
-                outcome_code(exchange),
-                exchange,
-                verdict=Verdict.INCONCLUSIVE,
-                reason=Reason.TOO_FEW,
-                client=names[0] if len(names) == 1 else None,
-                observed=Observed(len(calls), len(calls)),
-                detail=(
-                    ("seen", f"{listed(names)}: {shown(exchange)}"),
-                    ("because", "such an answer says nothing of whether the client's identity is accepted"),
-                ),
-                evidence=tuple(call.last.id for call in calls if call.last is not None),
-            )
-        )
-    return findings
+    return [_nothing_of_identity(study, calls, why) for calls in groups.values()]
 
 
-def _let_pass(study: Study, found: list[Finding]) -> list[Finding]:
-    """Green is specific: who passed, and proven by what; only where nothing else is to be told."""
-    passing = list(dict.fromkeys(call.trial.client for call in study.passing()))
-    everybody = not found and len(passing) == len(study.case.clients)
-    if not everybody:
+def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
+    names = list(dict.fromkeys(call.trial.client for call in calls))
+    exchange = calls[-1].last
+    assert exchange is not None
+    asked = sum(call.trial.client in names and call.not_sent is None for call in study.seen)
+    return conclude(
+        study.case,
+        outcome_code(exchange),
+        exchange,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=why,
+        client=names[0] if len(names) == 1 else None,
+        observed=Observed(len(calls), asked),
+        detail=(
+            ("seen", f"{listed(names)}: {shown(exchange)}"),
+            ("because", "such an answer says nothing of whether the client's identity is accepted"),
+        ),
+        evidence=study.evidence(calls),
+    )
+
+
+def _let_pass(study: Study) -> list[Finding]:
+    """Green is specific: who passed each time, and proven by what."""
+    failing = study.failing()
+    calls = [call for call in study.passing() if call.trial.client not in failing]
+    names = sorted({call.trial.client for call in calls})
+    if not names:
         return []
-    calls = [call for call in study.passing() if call.last is not None]
     proof = calls[-1].last
     assert proof is not None
-    assert is_api_answer(proof)
     return [
         conclude(
             study.case,
             "ok",
             proof,
+            client=names[0] if len(names) == 1 else None,
             observed=Observed(0, len(calls)),
-            title=f"{listed(passing)} pass the edge" if len(passing) > 1 else f"{passing[0]} passes the edge",
+            title=f"{listed(names)} pass{'es' if len(names) == 1 else ''} the edge",
             detail=(("seen", f"the API's own answer, {shown(proof)}, to a made-up key and an invalid body"),),
-            evidence=tuple(call.last.id for call in calls if call.last is not None),
+            evidence=study.evidence(calls),
         )
     ]
 
@@ -346,5 +372,6 @@ SPEC = KindSpec(
     flow=identity,
     about="which clients the edge refuses, and for which part of their identity; no key, no inference",
     bound=bound,
+    defaults={"repeats": 3},
     keyed=False,
 )

@@ -78,18 +78,33 @@ class Pair:
     def cut(self) -> float | None:
         """Seconds from the request sent to the answer, close or reset that ended the plain side in the stream's life."""
         plain, stream = self.plain.last, self.stream.last
-        if plain is None or stream is None or good(plain) or not good(stream) or _by_us(plain):
+        if plain is None or stream is None or not good(stream):
             return None
-        if plain.status is not None and is_api_answer(plain):
-            return None
-        lived = waited(stream, stream.timeline.last_byte)
-        ended = waited(plain, plain.timeline.headers or plain.timeline.end)
+        lived, ended = waited(stream, stream.timeline.last_byte), _ended(plain)
         return ended if ended is not None and lived is not None and lived > ended else None
+
+    @property
+    def same_age(self) -> float | None:
+        """Seconds after which both sides were ended, where that is the same for both within the clocks' error."""
+        plain, stream = self.plain.last, self.stream.last
+        if plain is None or stream is None or _ended(plain) is None or _ended(stream) is None:
+            return None
+        first, second = sorted((_ended(plain) or 0.0, _ended(stream) or 0.0))
+        near = second - first <= _uncertainty(self.plain) + _uncertainty(self.stream)
+        return second if near and first >= _REFUSED_WITHIN else None
+
+
+def _ended(exchange: Exchange) -> float | None:
+    """Seconds after which something other than us ended a side that was not good."""
+    if good(exchange) or _by_us(exchange) or (exchange.error is None and is_api_answer(exchange)):
+        return None
+    timeline = exchange.timeline
+    return waited(exchange, timeline.end if exchange.error is not None else timeline.headers)
 
 
 def _at_once(exchange: Exchange) -> bool:
     """A close or reset after a wait is a timer's, not a refusal."""
-    ended = waited(exchange, exchange.timeline.headers or exchange.timeline.end)
+    ended = _ended(exchange)
     return ended is None or ended < _REFUSED_WITHIN
 
 
@@ -136,6 +151,9 @@ def _judged(case: Case, pairs: list[Pair]) -> Finding:
         )  # fmt: skip
     if cuts and max(cuts) >= float(case.params["at_least"]):
         return _cut(case, [pair for pair in pairs if pair.cut is not None], cuts, len(pairs))
+    ages = [age for pair in pairs if (age := pair.same_age) is not None]
+    if len(ages) == len(pairs):
+        return _total(case, pairs, ages)
     bad = next(
         (e for pair in pairs for c in (pair.stream, pair.plain) if (e := c.last) is not None and not good(e)),
         None,
@@ -165,6 +183,7 @@ def _cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> Finding:
         case,
         code,
         plain,
+        **({} if plain.status is not None else {"layer": Layer.UNKNOWN}),
         client=pairs[-1].plain.trial.client,
         factor=Factor.STREAM if pure else None,
         observed=Observed(len(cuts), n),
@@ -174,7 +193,7 @@ def _cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> Finding:
         title=f"Long answers that are not streamed are cut after {middle:.1f} s",
         detail=(*rows, *_cliff(case, stream, middle)),
         figures=figures,
-        conditions={**plain.conditions, "concurrency": 2, "client": "cold", "cache": "unknown"},
+        conditions=_conditions(plain),
         confidence=Confidence.HIGH
         if pure and n >= REPEATS
         else Confidence.MEDIUM
@@ -188,6 +207,49 @@ def _cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> Finding:
             e.id for pair in pairs for call in (pair.stream, pair.plain) if (e := call.last) is not None
         ),
     )
+
+
+def _total(case: Case, pairs: list[Pair], ages: list[float]) -> Finding:
+    """Both sides ended at the same age, one of them while tokens flowed: a limit on the whole, not on the first byte."""
+    plain, stream = pairs[-1].plain.last, pairs[-1].stream.last
+    assert plain is not None
+    assert stream is not None
+    middle = sum(ages) / len(ages)
+    off = (max(ages) - min(ages)) / 2 + _uncertainty(pairs[-1].plain)
+    made = plain.attribution if plain.status is not None else None
+    known = match(middle, "total", made.product if made else None, off)
+    return conclude(
+        case,
+        "timeout.total",
+        plain,
+        **({} if made else {"layer": Layer.UNKNOWN}),
+        client=pairs[-1].plain.trial.client,
+        observed=Observed(2 * len(pairs), 2 * len(pairs)),
+        title=f"Answers are cut after {middle:.1f} s, streamed or not",
+        detail=(
+            (
+                "seen",
+                f"both sides ended after {middle:.1f} ± {off:.1f} s: not streamed {_how(plain)}; streamed {shown(stream)}",
+            ),
+            ("because", "both sides were ended at the same age, so streaming is not the cause"),
+            (
+                "matches",
+                " or ".join(f"{t.product} {t.timer} ({t.seconds:g} s)" for t in known) or "no known timer",
+            ),
+        ),
+        figures={"cutoff": Figure(middle, "s", len(ages), middle - off, middle + off)},
+        conditions=_conditions(plain),
+        confidence=Confidence.MEDIUM,
+        evidence=_evidence(pairs),
+    )
+
+
+def _conditions(exchange: Exchange) -> dict[str, object]:
+    return {**exchange.conditions, "concurrency": 2, "client": "cold", "cache": "unknown"}
+
+
+def _evidence(pairs: list[Pair]) -> tuple[str, ...]:
+    return tuple(e.id for pair in pairs for call in (pair.stream, pair.plain) if (e := call.last) is not None)
 
 
 def _how(exchange: Exchange) -> str:
@@ -303,7 +365,7 @@ def _not_cut(case: Case, pairs: list[Pair]) -> Finding:
             ),
         ),
         figures={"held": Figure(held, "s", len(pairs)), **_speed(stream)},
-        conditions={**plain.conditions, "concurrency": 2, "client": "cold", "cache": "unknown"},
+        conditions=_conditions(plain),
         reason=Reason.STOPPED_EARLY if short else None,
         evidence=tuple(
             e.id for pair in pairs for call in (pair.stream, pair.plain) if (e := call.last) is not None

@@ -35,6 +35,8 @@ class Study:
         self.endpoint = next(name for name in endpoints(case.target) if name in {"chat", "messages"})
         names = [client.name for client in case.clients]
         self.control = next((name for name in _CONTROLS if name in names), names[0])
+        self.others = [name for name in names if name != self.control]
+        self.rng = case.rng
         self.seen: list[Call] = []
         self.controls: list[Call] = []
         self.asked = 0
@@ -67,18 +69,24 @@ class Study:
         """The control passed, and was refused when last asked."""
         return any(passed(call) for call in self.controls) and refused(self.controls[-1])
 
-    def screened(self) -> list[Call]:
-        return self.seen
-
     def passing(self) -> list[Call]:
         return [call for call in self.seen if passed(call)]
 
     def refusing(self) -> list[Call]:
         return [call for call in self.seen if refused(call)]
 
+    def failing(self) -> set[str]:
+        """Clients that did not get the API's own answer each time."""
+        return {call.trial.client for call in self.seen if not passed(call)}
+
+    @staticmethod
+    def evidence(calls: Iterable[Call]) -> tuple[str, ...]:
+        return tuple(call.last.id for call in calls if call.last is not None)
+
     def choose_control(self) -> None:
         """The control has to be one that passes: curl as it is, else plain httpx, else the first that does."""
-        passing = [call.trial.client for call in self.passing()]
+        failing = self.failing()
+        passing = [call.trial.client for call in self.passing() if call.trial.client not in failing]
         if passing and self.control not in passing:
             self.control = next((name for name in _CONTROLS if name in passing), passing[0])
             self.controls = [call for call in self.seen if call.trial.client == self.control]

@@ -88,6 +88,7 @@ class Connection:
     def wait(self, seconds: float | None) -> None:
         """Let `seconds` pass, `None` for as long as the peer stays; raises Gone when it leaves first."""
         due = math.inf if seconds is None else time.monotonic() + self.clock.machine(seconds)
+        look: int | None
         while (remaining := due - time.monotonic()) > 0:
             if remaining <= _BLIND:
                 time.sleep(remaining)
@@ -97,7 +98,7 @@ class Connection:
             if self._poll.poll(look):
                 if self.left():
                     raise Gone
-                time.sleep(min(max(0, due - time.monotonic()), 0.001))  # it talks out of turn
+                time.sleep(0.001)  # it talks out of turn
 
     def read_head(self) -> Head | None:
         """The next message's head, `None` when the peer closed before its first byte; raises Gone, Malformed."""
