@@ -74,7 +74,7 @@ def _keyed(target: Target, secrets: Secrets) -> bool:
 
 
 def _available(case: Case, skipped: list[Skipped]) -> Case | None:
-    """The case without the clients that this machine does not have; each is listed with the reason."""
+    """The case without the clients that this machine does not have; what can't be asked is listed with the reason."""
     missing = {
         client.name: why for client in case.clients if (why := clients.unavailable(client)) is not None
     }

@@ -38,6 +38,8 @@ __all__ = [
 TARGETS = "configs/targets"
 _KEY_ENV = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
+_CONVERSATIONS = frozenset({"chat", "messages"})
+
 
 def load_target(name: str | None = None) -> Target:
     """The target file that `name` (or a path) means; without a name the only one in `./configs/targets`."""
@@ -116,6 +118,14 @@ def assignments(flag: str, texts: Iterable[str], form: str) -> dict[str, str]:
 def endpoints(target: Target) -> tuple[str, ...]:
     """What is tested: the endpoints that the target declares, else the first of its API."""
     return target.endpoints or ENDPOINTS[target.api][:1]
+
+
+def conversation(target: Target) -> str:
+    """The endpoint that completions are asked of; UsageError where the target offers none that can be asked today."""
+    for name in endpoints(target):
+        if name in _CONVERSATIONS:
+            return name
+    raise UsageError(f"none of the endpoints {', '.join(endpoints(target))} takes a completion")
 
 
 # --- clients ---------------------------------------------------------------------------------------------

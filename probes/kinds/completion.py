@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.config import endpoints
+from probes.config import conversation
 from probes.kinds.conclude import by_outcome
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Trial
@@ -18,6 +18,9 @@ REPEATS = 2
 """How often a failure is asked for again, so that its rate is more than one sample."""
 
 
+_AT_ONCE = 2.0
+
+
 def completion(case: Case) -> Flow:
     calls = yield from asked(case, stream=False)
     return by_outcome(case, calls, "a completion")
@@ -25,7 +28,7 @@ def completion(case: Case) -> Flow:
 
 def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call], list[Call]]:
     """The same small request through every client at once; a client that failed is asked again."""
-    endpoint = next(name for name in endpoints(case.target) if name in {"chat", "messages"})
+    endpoint = conversation(case.target)
     ask = Ask(endpoint, recipe="hello", stream=stream, cap=int(case.params["cap"]))
     rng = case.rng
     trials = [
@@ -40,14 +43,11 @@ def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call],
 
 
 def _worth_repeating(call: Call) -> bool:
-    """A failure that had an answer; where nobody answered, asking again only costs time."""
+    """A failure that was answered at once; where it was waited for, asking again only costs time."""
     last = call.last
-    return (
-        last is not None
-        and last.status is not None
-        and last.attribution is not None
-        and last.attribution.code != "ok"
-    )
+    if last is None or last.attribution is None or last.attribution.code == "ok":
+        return False
+    return last.status is not None and (last.timeline.end or _AT_ONCE) < _AT_ONCE
 
 
 def bound(case: Case) -> Bound:

@@ -6,175 +6,36 @@ API's own 401 or 400 proves that the edge let the client pass.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from probes.attribution import is_refusal
-from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, listed, outcome_code, shown
 from probes.kinds.isolate import Isolation, isolate
+from probes.kinds.screen import said_nothing, screen, tainted
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.study import CEILING, Study, passed, refused
-from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
-from probes.twins import Side, Twin, confounders, one, side, twin, wilson
+from probes.kinds.study import CEILING, Study, evidence, refused
+from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.twins import REPEATS, Side, Twin, side, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.model import Call, Case, Exchange, Finding, Flow, Trial
+    from probes.model import Call, Case, Finding, Flow, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]
 
 
 def identity(case: Case) -> Flow:
     study = Study(case)
-    ended = yield from _screen(study)
+    ended = yield from screen(study)
     if ended is not None:
         return ended
     findings: list[Finding] = []
     for group in study.groups():
-        findings += yield from _one_group(study, group)
+        found = yield from _one_group(study, group)
         if study.tainted:
-            return [_tainted(study)]
-    return findings + _said_nothing(study) + _let_pass(study)
-
-
-# --- screen ----------------------------------------------------------------------------------------------
-
-
-def _screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
-    """Every client once, the control first, last and after every refusal; findings where that ends the case."""
-    case = study.case
-    first = yield from one(study.trial("screen", study.control))
-    study.saw(first)
-    if first.not_sent is not None:
-        return [not_sent(case, first.not_sent, "asking with the control")]
-    if first.last is None or (first.last.status is None and not is_refusal(first.last)):
-        return [_no_answer(study, first)]
-    for _ in range(int(case.params["repeats"])):
-        ended = yield from _round(study)
-        if ended is not None:
-            return ended
-    if study.tainted:
-        return [_tainted(study)]
-    if not study.passing() and (study.refusing() or _replaceable(study.seen[0])):
-        return (yield from _nobody(study))
-    study.choose_control()
-    return None
-
-
-def _round(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
-    """Every client that has not failed yet, in random order, with the control after each refusal and at the end."""
-    left = [name for name in study.others if name not in study.failing()]
-    study.rng.shuffle(left)
-    for name in [*left, study.control]:
-        call = yield from one(study.trial("screen", name))
-        study.saw(call)
-        if call.not_sent is not None:
-            return _said_nothing(study, Reason(call.not_sent)) or [
-                not_sent(study.case, call.not_sent, "screening")
-            ]
-        if refused(call) and name != study.control:
-            study.saw((yield from one(study.trial("screen", study.control))))
-    return None
-
-
-def _no_answer(study: Study, call: Call) -> Finding:
-    exchange = call.last
-    code = outcome_code(exchange) if exchange is not None else "not_measured"
-    reach = code.startswith("unreachable.")
-    return conclude(
-        study.case,
-        code,
-        exchange,
-        client=call.trial.client,
-        observed=Observed(1, 1),
-        verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
-        reason=None if reach else Reason.UNAVAILABLE,
-        title="Nothing answers, so nothing can be said of any client",
-        detail=(("seen", f"{call.trial.client}: {shown(exchange) if exchange is not None else 'nothing'}"),),
-    )
-
-
-def _tainted(study: Study) -> Finding:
-    last = study.controls[-1].last
-    return conclude(
-        study.case,
-        "probe.tainted",
-        layer=Layer.PROBE,
-        reason=Reason.TAINTED,
-        confidence=Confidence.LOW,
-        client=study.control,
-        title="The control was let pass at first and refused later",
-        detail=(
-            (
-                "seen",
-                f"{study.control}: {shown(last) if last is not None else 'no answer'}, after it had passed",
-            ),
-            (
-                "because",
-                "a rule may have begun to count this probe's own requests; later answers prove nothing",
-            ),
-        ),
-        evidence=study.evidence(study.controls),
-    )
-
-
-def _replaceable(call: Call) -> bool:
-    """A client error that is not the API's own could be one that stands in its place."""
-    status = call.last.status if call.last is not None else None
-    return status is not None and 400 <= status < 500 and status != HTTPStatus.TOO_MANY_REQUESTS
-
-
-def _nobody(study: Study) -> Step:
-    """Nobody got the API's own answer: our monitor is refused, or the edge answers in place of the API's refusal."""
-    case = study.case
-    first = study.seen[0].last
-    assert first is not None
-    if case.keyed:
-        ask = Ask(study.endpoint, recipe="hello", cap=1, key="target")
-        call = yield from one(replace(study.trial("keyed", study.control), request=ask))
-        if call.last is not None and outcome_code(call.last) == "ok":
-            return [_replaced(study, first, call.last)]
-    if not study.refusing():
-        return _said_nothing(study)
-    refusal = study.refusing()[0].last
-    assert refusal is not None
-    return [
-        conclude(
-            case,
-            "probe.blocked",
-            refusal,
-            reason=Reason.BLOCKED,
-            observed=Observed(len(study.refusing()), len(study.seen)),
-            title="Every client of this probe was refused; what customers see is unknown",
-            detail=(("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),),
-            evidence=study.evidence(study.refusing()),
-        )
-    ]
-
-
-def _replaced(study: Study, instead: Exchange, keyed: Exchange) -> Finding:
-    return conclude(
-        study.case,
-        "error.replaced",
-        instead,
-        client=study.control,
-        observed=Observed(len(study.seen), len(study.seen)),
-        control=keyed.id,
-        variant=instead.id,
-        factor=Factor.KEY,
-        confounders=tuple(
-            c for c in confounders(keyed, instead, ("authorization", "x-api-key")) if c != "the bodies differ"
-        ),
-        title="The API's own error does not reach the customer; something answers in its place",
-        detail=(
-            ("seen", f"{shown(instead)} to every request with a key that the API does not know"),
-            ("control", f"{shown(keyed)} with the configured key and a valid body, through {study.control}"),
-        ),
-        confidence=Confidence.MEDIUM,
-        evidence=(keyed.id, *study.evidence(study.seen)),
-    )
+            return [*findings, tainted(study)]
+        findings += found
+    return findings + said_nothing(study) + _let_pass(study)
 
 
 # --- confirm and isolate ---------------------------------------------------------------------------------
@@ -183,29 +44,25 @@ def _replaced(study: Study, instead: Exchange, keyed: Exchange) -> Finding:
 def _one_group(study: Study, group: list[Call]) -> Step:
     """Clients refused alike: one is confirmed and isolated, the others are sent once more and are its scope."""
     name = study.representative(group)
-    if study.room() < CEILING // 8:
+    if study.room() < 2 * REPEATS + len(group):
         return [_unfinished(study, group, name, Reason.BUDGET)]
     control = study.trial("confirm", study.control, "control")
-    variant = study.trial("confirm", name, "variant")
-    pair = yield from twin(control, variant, refused)
-    study.saw_all(pair.control.calls)
-    study.asked += len(pair.control.calls) + len(pair.variant.calls)
-    if study.tainted:
-        return []
+    pair = yield from study.twin(control, study.trial("confirm", name, "variant"))
     if pair.unsent is not None:
         return [_unfinished(study, group, name, Reason(pair.unsent))]
     scope = [name]
-    if study.room() < len(group):
-        return [_unfinished(study, group, name, Reason.BUDGET)]
-    study.asked += len(group) - 1
     for other in [call.trial.client for call in group if call.trial.client != name]:
-        again = yield from one(study.trial("confirm", other))
+        again = yield from study.one(study.trial("confirm", other))
         scope += [other] if refused(again) else []
     screened = [call for call in study.seen if call.trial.client == name]
     seen = side([*screened, *pair.variant.calls], refused)
     if not (pair.claimed and seen.failed):
         return [_intermittent(study, name, Twin(side(study.controls, refused), seen))]
     isolation = yield from isolate(study, name, pair)
+    if study.room():
+        yield from study.one(
+            study.trial("confirm", study.control)
+        )  # a rule that began to count us shows here
     return [_refused(study, scope, pair, seen, isolation)]
 
 
@@ -246,7 +103,7 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         confidence=isolation.confidence,
         reason=isolation.reason,
         next_test=isolation.next_test,
-        evidence=study.evidence((*seen.calls, *pair.control.calls)),
+        evidence=evidence((*seen.calls, *pair.control.calls)),
         reproduce=isolation.reproduce,
     )
 
@@ -285,7 +142,7 @@ def _intermittent(study: Study, name: str, every: Twin) -> Finding:
         ),
         confidence=Confidence.MEDIUM if every.claimed else Confidence.LOW,
         reason=None if every.claimed else Reason.MIXED,
-        evidence=study.evidence((*seen.calls, *control.calls)),
+        evidence=evidence((*seen.calls, *control.calls)),
     )
 
 
@@ -304,41 +161,11 @@ def _unfinished(study: Study, group: list[Call], name: str, reason: Reason) -> F
         title=f"{name} was refused once; it could not be confirmed",
         detail=(("seen", f"{shown(exchange)}, once"),),
         confidence=Confidence.LOW,
+        evidence=(exchange.id,),
     )
 
 
 # --- the rest --------------------------------------------------------------------------------------------
-
-
-def _said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
-    """429, 5xx, time-outs and redirects say nothing of identity."""
-    groups: dict[tuple[object, ...], list[Call]] = {}
-    for call in study.seen:
-        if call.last is not None and not passed(call) and not refused(call):
-            made = call.last.attribution
-            groups.setdefault((outcome_code(call.last), made and made.layer), []).append(call)
-    return [_nothing_of_identity(study, calls, why) for calls in groups.values()]
-
-
-def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
-    names = list(dict.fromkeys(call.trial.client for call in calls))
-    exchange = calls[-1].last
-    assert exchange is not None
-    asked = sum(call.trial.client in names and call.not_sent is None for call in study.seen)
-    return conclude(
-        study.case,
-        outcome_code(exchange),
-        exchange,
-        verdict=Verdict.INCONCLUSIVE,
-        reason=why,
-        client=names[0] if len(names) == 1 else None,
-        observed=Observed(len(calls), asked),
-        detail=(
-            ("seen", f"{listed(names)}: {shown(exchange)}"),
-            ("because", "such an answer says nothing of whether the client's identity is accepted"),
-        ),
-        evidence=study.evidence(calls),
-    )
 
 
 def _let_pass(study: Study) -> list[Finding]:
@@ -359,7 +186,7 @@ def _let_pass(study: Study) -> list[Finding]:
             observed=Observed(0, len(calls)),
             title=f"{listed(names)} pass{'es' if len(names) == 1 else ''} the edge",
             detail=(("seen", f"the API's own answer, {shown(proof)}, to a made-up key and an invalid body"),),
-            evidence=study.evidence(calls),
+            evidence=evidence(calls),
         )
     ]
 
@@ -372,6 +199,6 @@ SPEC = KindSpec(
     flow=identity,
     about="which clients the edge refuses, and for which part of their identity; no key, no inference",
     bound=bound,
-    defaults={"repeats": 3},
+    defaults={"repeats": 3, "patience": 10.0},
     keyed=False,
 )

@@ -13,7 +13,7 @@ from probes.kinds.conclude import listed
 from probes.kinds.reproducer import curl_command, python_command
 from probes.kinds.study import Study, refused
 from probes.model import Confidence, Factor, Reason, Reproduce
-from probes.twins import REPEATS, Side, Twin, cells, confounders, one, twin
+from probes.twins import REPEATS, Side, Twin, confounders
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -100,8 +100,7 @@ def _user_agent_and_sdk_headers(suspect: Suspect) -> Steps:
     if not suspect.sdk_headers:
         plan = {"both": {}, "neither": swap}
     trials = [suspect.trial(what, edits) for what, edits in plan.items()]
-    suspect.study.asked += len(trials) * REPEATS
-    sides = dict(zip(plan, (yield from cells(trials, refused)), strict=True))
+    sides = dict(zip(plan, (yield from suspect.study.cells(trials)), strict=True))
     broken = next(
         (call.not_sent for s in sides.values() for call in s.calls if call.not_sent is not None), None
     )
@@ -170,8 +169,7 @@ def _token(suspect: Suspect) -> Generator[Sequence[Trial], list[Call], str | Non
         if suspect.study.room() < REPEATS:
             return None
         for _ in range(REPEATS):
-            suspect.study.asked += 1
-            call = yield from one(trial)
+            call = yield from suspect.study.one(trial)
             if not refused(call):
                 break
         else:
@@ -185,9 +183,8 @@ def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
     for header in suspect.sdk_headers:
         if suspect.study.room() < REPEATS:
             break
-        suspect.study.asked += 1
         others: Edits = {other: None for other in suspect.sdk_headers if other != header}
-        call = yield from one(suspect.trial(f"header/{header}", others))
+        call = yield from suspect.study.one(suspect.trial(f"header/{header}", others))
         guilty += [header] if refused(call) else []
     said = f"the SDK's own headers ({SDK_HEADERS}): refused with them ({_score(variant)}), it is {_let_pass(control)} without"
     named = f"; {listed(guilty)} alone suffice{'s' if len(guilty) == 1 else ''}" if guilty else ""
@@ -217,8 +214,7 @@ def _other_headers(suspect: Suspect) -> Steps:
             continue
         control = suspect.trial(f"{header}/control", {**plain, header: value})
         variant = suspect.trial(f"{header}/variant", plain)
-        found = yield from twin(control, variant, refused, more=REPEATS)
-        suspect.study.asked += 2 * REPEATS
+        found = yield from suspect.study.twin(control, variant)
         if found.claimed:
             given = suspect.headers[header]
             said = (
@@ -245,8 +241,7 @@ def _client_stack(suspect: Suspect) -> Steps:
         return Isolation(reason=Reason.TOO_FEW, detail=(("because", f"not isolated: {excluded}"),))
     edits: Edits = {name: value for name, value in suspect.headers.items() if name not in _OWN}
     control = study.trial("isolate", "curl", "stack/control", edits)
-    found = yield from twin(control, suspect.trial("stack/variant", {}), refused, more=REPEATS)
-    study.asked += 2 * REPEATS
+    found = yield from study.twin(control, suspect.trial("stack/variant", {}))
     if not found.claimed:
         return Isolation(reason=Reason.MIXED, detail=(("because", f"not isolated: {excluded}"),))
     encrypted = study.case.target.routes[study.case.route].base_url.startswith("https:")
@@ -275,8 +270,7 @@ def _reproduced(suspect: Suspect, edits: Edits) -> Generator[Sequence[Trial], li
     command = curl_command(study.case, study.endpoint, edits)
     if all(client.name != "curl" for client in study.case.clients) or study.room() < 1:
         return Reproduce(command)
-    study.asked += 1
-    call = yield from one(study.trial("reproduce", "curl", suspect.name, edits))
+    call = yield from suspect.study.one(study.trial("reproduce", "curl", suspect.name, edits))
     return Reproduce(command, verified=True) if refused(call) else python_command(study.case, suspect.name)
 
 

@@ -1,22 +1,23 @@
-"""What does an identity case know so far?"""
+"""What does an identity case know so far, and may it go on asking?"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes import twins
 from probes.attribution import is_api_answer, is_refusal
-from probes.config import endpoints
+from probes.config import conversation
 from probes.kinds.conclude import outcome_code
 from probes.model import Ask, Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from probes.model import Call, Case
 
 CEILING = 80
 """Requests of one case."""
-_DEADLINE = 5.0
+_DEADLINE = 4.0
 """Seconds: an answer without inference, so that a server that drips does not hold the suite."""
 _CONTROLS = ("curl", "httpx")
 
@@ -30,39 +31,66 @@ def passed(call: Call) -> bool:
 
 
 class Study:
+    """All requests of the case go through it, so that it knows how many there were and how long they took."""
+
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.endpoint = next(name for name in endpoints(case.target) if name in {"chat", "messages"})
+        self.endpoint = conversation(case.target)
         names = [client.name for client in case.clients]
         self.control = next((name for name in _CONTROLS if name in names), names[0])
         self.others = [name for name in names if name != self.control]
         self.rng = case.rng
         self.seen: list[Call] = []
+        """The calls of the screening."""
         self.controls: list[Call] = []
-        self.asked = 0
+        """Every call of the control that came back."""
+        self._asked = 0
+        self._seconds = 0.0
+
+    # --- asking ------------------------------------------------------------------------------------------
 
     def trial(
         self, phase: str, client: str, side: str | None = None, edits: Mapping[str, str | None] | None = None
     ) -> Trial:
         ask = Ask(self.endpoint, recipe="invalid", cap=1, key="made_up", edits=dict(edits or {}))
         label = "/".join(part for part in (phase, client, side) if part)
-        deadline = min(self.case.target.limits.deadline, _DEADLINE)
-        return Trial(label, client, self.case.route, ask, deadline=deadline)
+        return Trial(
+            label, client, self.case.route, ask, deadline=min(self.case.target.limits.deadline, _DEADLINE)
+        )
 
     def room(self) -> int:
-        return CEILING - self.asked
+        """Requests that may still be sent; none once the server's slowness has used the case's patience up."""
+        return CEILING - self._asked if self._seconds <= float(self.case.params["patience"]) else 0
 
-    def saw(self, call: Call) -> None:
-        """A call of the screening."""
-        self.asked += 1
+    def screen(self, client: str) -> Generator[Sequence[Trial], list[Call], Call]:
+        call = yield from self.one(self.trial("screen", client))
         self.seen.append(call)
-        self.saw_all([call])
+        return call
 
-    def saw_all(self, calls: Iterable[Call]) -> None:
-        """Calls among which may be the control's."""
-        self.controls += [
-            call for call in calls if call.trial.client == self.control and call.last is not None
-        ]
+    def one(self, trial: Trial) -> Generator[Sequence[Trial], list[Call], Call]:
+        call = yield from twins.one(trial)
+        self._note([call])
+        return call
+
+    def cells(self, trials: Sequence[Trial]) -> Generator[Sequence[Trial], list[Call], list[twins.Side]]:
+        sides = yield from twins.cells(trials, refused)
+        self._note([call for found in sides for call in found.calls], together=len(trials))
+        return sides
+
+    def twin(self, control: Trial, variant: Trial) -> Generator[Sequence[Trial], list[Call], twins.Twin]:
+        """Three pairs, and more where they come out mixed and there is room."""
+        more = twins.MORE if self.room() >= 2 * twins.MORE else twins.REPEATS
+        found = yield from twins.twin(control, variant, refused, more=more)
+        self._note([*found.control.calls, *found.variant.calls], together=2)
+        return found
+
+    def _note(self, calls: Sequence[Call], together: int = 1) -> None:
+        came = [call for call in calls if call.last is not None]
+        self._asked += len(came)
+        self._seconds += sum(map(_took, came)) / together
+        self.controls += [c for c in came if c.trial.client == self.control and not _edits(c)]
+
+    # --- knowing -----------------------------------------------------------------------------------------
 
     @property
     def tainted(self) -> bool:
@@ -79,14 +107,9 @@ class Study:
         """Clients that did not get the API's own answer each time."""
         return {call.trial.client for call in self.seen if not passed(call)}
 
-    @staticmethod
-    def evidence(calls: Iterable[Call]) -> tuple[str, ...]:
-        return tuple(call.last.id for call in calls if call.last is not None)
-
     def choose_control(self) -> None:
         """The control has to be one that passes: curl as it is, else plain httpx, else the first that does."""
-        failing = self.failing()
-        passing = [call.trial.client for call in self.passing() if call.trial.client not in failing]
+        passing = [call.trial.client for call in self.passing() if call.trial.client not in self.failing()]
         if passing and self.control not in passing:
             self.control = next((name for name in _CONTROLS if name in passing), passing[0])
             self.controls = [call for call in self.seen if call.trial.client == self.control]
@@ -113,3 +136,19 @@ class Study:
             names,
             key=lambda n: (self.must_pass(n), self.case.client(n).genuine, self.case.client(n).edits, n),
         )
+
+
+def evidence(calls: Iterable[Call]) -> tuple[str, ...]:
+    """The ids of what these calls saw last."""
+    return tuple(call.last.id for call in calls if call.last is not None)
+
+
+def _took(call: Call) -> float:
+    """Seconds that the server made us wait."""
+    assert call.last is not None
+    timeline = call.last.timeline
+    return (timeline.end if call.last.error is not None else timeline.headers) or 0.0
+
+
+def _edits(call: Call) -> bool:
+    return isinstance(call.trial.request, Ask) and bool(call.trial.request.edits)

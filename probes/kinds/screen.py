@@ -1,0 +1,185 @@
+"""Which clients does the edge let pass, when each is asked in turn with the control between them?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from probes.attribution import is_refusal
+from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.study import Study, evidence, passed, refused
+from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.twins import confounders
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from probes.model import Call, Exchange, Finding, Trial
+
+    Step = Generator[Sequence[Trial], list[Call], list[Finding]]
+
+
+def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+    """Every client, the control first, last and after every refusal; findings where that ends the case."""
+    first = yield from study.screen(study.control)
+    if first.not_sent is not None:
+        return [not_sent(study.case, first.not_sent, "asking with the control")]
+    if first.last is None or (first.last.status is None and not is_refusal(first.last)):
+        return [_no_answer(study, first)]
+    for number in range(int(study.case.params["repeats"])):
+        left = [name for name in study.others if name not in study.failing()]
+        if number and not (left and study.room()):
+            break
+        ended = yield from _round(study, left)
+        if ended is not None:
+            return ended
+    if study.tainted:
+        return [tainted(study)]
+    if not study.passing() and (study.refusing() or _replaceable(first)):
+        return (yield from _nobody(study))
+    study.choose_control()
+    return None
+
+
+def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+    """Every client that has not failed yet, in random order, with the control after each refusal and at the end."""
+    study.rng.shuffle(left)
+    for name in [*left, study.control]:
+        call = yield from study.screen(name)
+        if call.not_sent is not None:
+            return said_nothing(study, Reason(call.not_sent)) or [
+                not_sent(study.case, call.not_sent, "screening")
+            ]
+        if refused(call) and name not in {study.control, left[-1]}:
+            yield from study.screen(study.control)
+    return None
+
+
+def _no_answer(study: Study, call: Call) -> Finding:
+    exchange = call.last
+    code = outcome_code(exchange) if exchange is not None else "not_measured"
+    reach = code.startswith("unreachable.")
+    return conclude(
+        study.case,
+        code,
+        exchange,
+        client=call.trial.client,
+        observed=Observed(1, 1),
+        verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
+        reason=None if reach else Reason.UNAVAILABLE,
+        title="Nothing answers, so nothing can be said of any client",
+        detail=(("seen", f"{call.trial.client}: {shown(exchange) if exchange is not None else 'nothing'}"),),
+    )
+
+
+def tainted(study: Study) -> Finding:
+    last = study.controls[-1].last
+    return conclude(
+        study.case,
+        "probe.tainted",
+        layer=Layer.PROBE,
+        reason=Reason.TAINTED,
+        confidence=Confidence.LOW,
+        client=study.control,
+        title="The control was let pass at first and refused later",
+        detail=(
+            (
+                "seen",
+                f"{study.control}: {shown(last) if last is not None else 'no answer'}, after it had passed",
+            ),
+            (
+                "because",
+                "a rule may have begun to count this probe's own requests; later answers prove nothing",
+            ),
+        ),
+        evidence=evidence(study.controls),
+    )
+
+
+def _replaceable(call: Call) -> bool:
+    """A client error that is not the API's own could be one that stands in its place."""
+    status = call.last.status if call.last is not None else None
+    return status is not None and 400 <= status < 500 and status != HTTPStatus.TOO_MANY_REQUESTS
+
+
+def _nobody(study: Study) -> Step:
+    """Nobody got the API's own answer: our monitor is refused, or the edge answers in place of the API's refusal."""
+    case = study.case
+    first = study.seen[0].last
+    assert first is not None
+    if case.keyed:
+        ask = Ask(study.endpoint, recipe="hello", cap=1, key="target")
+        call = yield from study.one(replace(study.trial("keyed", study.control), request=ask))
+        if call.last is not None and outcome_code(call.last) == "ok":
+            return [_replaced(study, first, call.last)]
+    if not study.refusing():
+        return said_nothing(study)
+    refusal = study.refusing()[0].last
+    assert refusal is not None
+    return [
+        conclude(
+            case,
+            "probe.blocked",
+            refusal,
+            reason=Reason.BLOCKED,
+            observed=Observed(len(study.refusing()), len(study.seen)),
+            title="Every client of this probe was refused; what customers see is unknown",
+            detail=(("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),),
+            evidence=evidence(study.refusing()),
+        )
+    ]
+
+
+def _replaced(study: Study, instead: Exchange, keyed: Exchange) -> Finding:
+    return conclude(
+        study.case,
+        "error.replaced",
+        instead,
+        client=study.control,
+        observed=Observed(len(study.seen), len(study.seen)),
+        control=keyed.id,
+        variant=instead.id,
+        factor=Factor.KEY,
+        confounders=tuple(
+            c for c in confounders(keyed, instead, ("authorization", "x-api-key")) if c != "the bodies differ"
+        ),
+        title="The API's own error does not reach the customer; something answers in its place",
+        detail=(
+            ("seen", f"{shown(instead)} to every request with a key that the API does not know"),
+            ("control", f"{shown(keyed)} with the configured key and a valid body, through {study.control}"),
+        ),
+        confidence=Confidence.MEDIUM,
+        evidence=(keyed.id, *evidence(study.seen)),
+    )
+
+
+def said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
+    """429, 5xx, time-outs and redirects say nothing of identity."""
+    groups: dict[tuple[object, ...], list[Call]] = {}
+    for call in study.seen:
+        if call.last is not None and not passed(call) and not refused(call):
+            made = call.last.attribution
+            groups.setdefault((outcome_code(call.last), made and made.layer), []).append(call)
+    return [_nothing_of_identity(study, calls, why) for calls in groups.values()]
+
+
+def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
+    names = list(dict.fromkeys(call.trial.client for call in calls))
+    exchange = calls[-1].last
+    assert exchange is not None
+    asked = sum(call.trial.client in names and call.not_sent is None for call in study.seen)
+    return conclude(
+        study.case,
+        outcome_code(exchange),
+        exchange,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=why,
+        client=names[0] if len(names) == 1 else None,
+        observed=Observed(len(calls), asked),
+        detail=(
+            ("seen", f"{listed(names)}: {shown(exchange)}"),
+            ("because", "such an answer says nothing of whether the client's identity is accepted"),
+        ),
+        evidence=evidence(calls),
+    )
