@@ -62,10 +62,6 @@ def plan(order: Order, secrets: Secrets) -> Plan:
         skipped += left_out
     ready = [_available(case, skipped) for case in built]
     chosen = [replace(case, keyed=_keyed(order.target, secrets)) for case in ready if case is not None]
-    if any(KINDS[case.kind].keyed for case in chosen):
-        secrets.key(order.target)  # raises where a case needs a key that is not there
-    for route in order.target.routes.values():
-        secrets.headers(route)
     return Plan(tuple(chosen), tuple(skipped), seed)
 
 
@@ -89,6 +85,7 @@ def _available(case: Case, skipped: list[Skipped]) -> Case | None:
 def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: Stop | None = None) -> Run:
     """Run the order's suites; every event goes to every sink, and a sink that breaks is left out."""
     planned = plan(order, secrets)
+    _check_secrets(planned, order.target, secrets)
     started = datetime.now(UTC)
     emit = _emitter(sinks)
     headers = [name for route in order.target.routes.values() for name in route.headers]
@@ -122,6 +119,14 @@ def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: St
     )
     emit(Finished(run))
     return run
+
+
+def _check_secrets(planned: Plan, target: Target, secrets: Secrets) -> None:
+    """Raises UsageError where a case needs a variable that is not set; before anything is sent."""
+    if any(KINDS[case.kind].keyed for case in planned.cases):
+        secrets.key(target)
+    for route in target.routes.values():
+        secrets.headers(route)
 
 
 def versions(chosen: Sequence[Case]) -> dict[str, str]:

@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 TARGETS = "configs/targets"
+_EXAMPLE = "example"
+"""To be copied, not to be probed."""
 _KEY_ENV = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
 _CONVERSATIONS = frozenset({"chat", "messages"})
@@ -165,7 +167,7 @@ def select(known: Mapping[str, Client], spec: str | Sequence[str], target: Targe
 
 
 def _only_target() -> Path:
-    found = sorted(Path(TARGETS).glob("*.yaml"))
+    found = sorted(path for path in Path(TARGETS).glob("*.yaml") if path.stem != _EXAMPLE)
     if len(found) == 1:
         return found[0]
     flags = "--base-url URL --api openai|anthropic --model M"

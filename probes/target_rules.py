@@ -47,6 +47,8 @@ def problems(target: Target) -> Iterator[Problem]:
             yield ("routes", route.name, *key), problem
     yield from _number_problems("limits", target.limits)
     yield from _number_problems("budget", target.budget)
+    if target.budget.usd is not None:
+        yield ("budget", "usd"), "cannot be kept yet, since no prices are known; use requests and tokens"
 
 
 def _number_problems(section: str, numbers: Limits | Budget) -> Iterator[Problem]:

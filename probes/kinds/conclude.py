@@ -133,15 +133,17 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         observed=Observed(0 if good else len(calls), asked),
         detail=(
             ("seen", f"{shown(last.last)} through {listed(names)}"),
-            *(
-                (("caller", f"{last.raised.type}: {last.raised.text[:200]}"),)
-                if last.raised and not good
-                else ()
-            ),
+            *(_as_the_caller_saw_it(calls) if not good else ()),
         ),
         evidence=tuple(call.last.id for call in calls if call.last is not None),
         **titled,
     )
+
+
+def _as_the_caller_saw_it(calls: Sequence[Call]) -> tuple[tuple[str, str], ...]:
+    """What an SDK showed its user: often less than the wire, and for a 200 that is wrong, nothing at all."""
+    met = {c.trial.client: c.raised for c in calls if c.raised is not None and c.raised.type != "curl"}
+    return tuple(("caller", f"{name}: {raised.type}: {raised.text[:200]}") for name, raised in met.items())
 
 
 def shown(exchange: Exchange) -> str:

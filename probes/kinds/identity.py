@@ -79,8 +79,8 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         if variant.attribution is not None and variant.attribution.layer is Layer.EDGE
         else "before the API"
     )
-    let_pass = f"{pair.control.n - pair.control.k} of {pair.control.n} let pass"
-    beside = f"{study.control} with the same key and body in the same minute: {shown(control)}, {let_pass}"
+    let_pass = f"let pass {pair.control.n - pair.control.k} of {pair.control.n}"
+    beside = f"{study.control} with the same request in the same minute: {shown(control)}, {let_pass}"
     pass_ = f"{listed(passing)} pass{'es' if len(passing) == 1 else ''}"
     return conclude(
         study.case,

@@ -142,8 +142,8 @@ def _together_or_either(suspect: Suspect, sides: Mapping[str, Side], *, either: 
 
 def _by_user_agent(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
     with_or_without = f" with or without {SDK_HEADERS} headers" if suspect.sdk_headers else ""
-    said = f"the user agent alone: {suspect.agent!r} is refused{with_or_without} ({_score(variant)})"
-    said += f", with {suspect.neutral!r} in its place it is {_let_pass(control)}"
+    said = f"the user agent alone: {suspect.agent!r} is refused{with_or_without} ({_score(variant)}), "
+    said += f"{suspect.neutral!r} in its place is {_let_pass(control)}"
     word = yield from _token(suspect)
     words = f"; the word {word!r} suffices" if word else ""
     edits: Edits = {_UA: suspect.agent}
@@ -186,7 +186,7 @@ def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
         others: Edits = {other: None for other in suspect.sdk_headers if other != header}
         call = yield from suspect.study.one(suspect.trial(f"header/{header}", others))
         guilty += [header] if refused(call) else []
-    said = f"the SDK's own headers ({SDK_HEADERS}): refused with them ({_score(variant)}), it is {_let_pass(control)} without"
+    said = f"the SDK's own headers ({SDK_HEADERS}): refused with them ({_score(variant)}), without {_let_pass(control)}"
     named = f"; {listed(guilty)} alone suffice{'s' if len(guilty) == 1 else ''}" if guilty else ""
     shown = guilty[:1] or suspect.sdk_headers
     reproduce = yield from _reproduced(suspect, {header: suspect.headers[header] for header in shown})
