@@ -110,6 +110,7 @@ def _recognised(known: Signature, found: list[Signature], seen: Response) -> Att
         who_acts=row.who_acts,
         retryable=row.retryable,
         extracted=extracted,
+        advice=row.advice,
     )
 
 

@@ -11,8 +11,9 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from probes.model import Ask, Call, NotSent, Spend, Target, Trial
+from probes.model import Ask, Call, Exchange, NotSent, Spend, Target, Trial
 from probes.response import retry_after
+from probes.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ MAX_WAIT = 5.0
 """Seconds that one `Retry-After` is waited for."""
 MAX_WAITS = 10.0
 """Seconds waited in one run for all of them."""
-_PROMPT_TOKENS = 80
+PROMPT_TOKENS = 80
 _MINUTE = 60.0
 _PAUSING = frozenset({429, 503, 529})
 
@@ -33,14 +34,17 @@ def worst_case(trial: Trial) -> tuple[int, int]:
     request = trial.request
     if not isinstance(request, Ask) or request.endpoint == "models":
         return 0, 0
-    return (1 if request.recipe == "invalid" else _PROMPT_TOKENS), request.cap
+    return (1 if request.recipe == "invalid" else PROMPT_TOKENS), request.cap
 
 
 class Governor:
-    def __init__(self, target: Target, clock: Clock) -> None:
+    """A stop of the run also ends the waiting here."""
+
+    def __init__(self, target: Target, clock: Clock, stop: Stop | None = None) -> None:
         self._limits = target.limits
         self._budget = target.budget
         self._clock = clock
+        self._stop = stop or Stop()
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(target.limits.concurrency)
         self._sent_at: deque[float] = deque()
@@ -69,16 +73,14 @@ class Governor:
     def _buy(self, group: list[Trial]) -> NotSent | None:
         if self._paused:
             return NotSent.PAUSED
-        costs = [worst_case(trial) for trial in group]
-        input_tokens, output_tokens = sum(c[0] for c in costs), sum(c[1] for c in costs)
-        tokens = self._input + self._output + input_tokens + output_tokens
+        tokens = self._input + self._output + sum(sum(worst_case(trial)) for trial in group)
         if self._budget.requests is not None and self._requests + len(group) > self._budget.requests:
             return NotSent.BUDGET
         if self._budget.tokens is not None and tokens > self._budget.tokens:
             return NotSent.BUDGET
         self._requests += len(group)
-        self._input += input_tokens
-        self._output += output_tokens
+        for trial in group:
+            self._charge(trial, 1)
         return None
 
     @contextmanager
@@ -87,12 +89,16 @@ class Governor:
         with self._slots:
             why = self._wait()
             if why is not None:
-                self._give_back(trial, sent=False)
+                with self._lock:
+                    self._requests -= 1
+                    self._charge(trial, -1)
             yield why
 
     def _wait(self) -> NotSent | None:
         while True:
             with self._lock:
+                if self._stop.reason is not None:
+                    return NotSent.INTERRUPTED
                 if self._paused:
                     return NotSent.PAUSED
                 now = self._clock.now()
@@ -100,7 +106,7 @@ class Governor:
                 if due <= now:
                     self._sent_at.append(now)
                     return None
-            self._clock.sleep(due - now)
+            self._stop.wait(self._clock.machine(due - now))
 
     def _rate_allows(self, now: float) -> float:
         if self._limits.per_minute is None:
@@ -116,37 +122,48 @@ class Governor:
         last = call.last
         if last is not None and last.status in _PAUSING:
             self._pause(retry_after(last.header("retry-after")))
-        usage = last.facts.get("usage") if last is not None else None
-        refused = last is not None and last.status is not None and 400 <= last.status < 500
-        if usage or refused or not call.exchanges:
-            self._give_back(trial, sent=True)
+        used = _used(last.facts.get("usage")) if last is not None else None
+        if last is None or _cost_nothing(last):
+            used = used or (0, 0)
+        if used is not None:
             with self._lock:
-                self._input += _count(usage, "prompt_tokens", "input_tokens")
-                self._output += _count(usage, "completion_tokens", "output_tokens")
+                self._charge(trial, -1)
+                self._input += used[0]
+                self._output += used[1]
+                self._requests -= not call.exchanges
 
-    def _give_back(self, trial: Trial, *, sent: bool) -> None:
+    def _charge(self, trial: Trial, sign: int) -> None:
+        """The worst case of a trial, bought or given back; the lock is held."""
         input_tokens, output_tokens = worst_case(trial)
-        with self._lock:
-            self._requests -= not sent
-            self._input -= input_tokens
-            self._output -= output_tokens
+        self._input += sign * input_tokens
+        self._output += sign * output_tokens
 
     def _pause(self, seconds: float | None) -> None:
         """Wait as the server asks where that fits; else send nothing more in this run."""
         if seconds is None:
             return
         with self._lock:
-            if seconds > MAX_WAIT or self._waited + seconds > MAX_WAITS:
+            now = self._clock.now()
+            more = now + seconds - max(self._not_before, now)  # answers side by side ask for the same wait
+            if seconds > MAX_WAIT or self._waited + more > MAX_WAITS:
                 self._paused = True
-                return
-            until = self._clock.now() + seconds
-            if until > self._not_before:
-                self._waited += seconds
-                self._not_before = until
+            elif more > 0:
+                self._waited += more
+                self._not_before = now + seconds
 
 
-def _count(usage: Any, *names: str) -> int:
-    """The first of the names that is there and a count."""
+def _cost_nothing(exchange: Exchange) -> bool:
+    """Refused by a 4xx before inference, or never sent whole."""
+    refused = exchange.status is not None and 400 <= exchange.status < 500
+    return refused or (exchange.status is None and exchange.timeline.upload_end is None)
+
+
+def _used(usage: Any) -> tuple[int, int] | None:
+    """(input, output) tokens of a usage object in either dialect; `None` where it counts neither."""
     if not isinstance(usage, dict):
-        return 0
-    return next((value for name in names if isinstance(value := usage.get(name), int) and value >= 0), 0)
+        return None
+    counts = [
+        next((n for name in names if isinstance(n := usage.get(name), int) and n >= 0), None)
+        for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    ]
+    return None if counts == [None, None] else (counts[0] or 0, counts[1] or 0)

@@ -1,188 +1,51 @@
-"""What can be said on the command line?
+"""What happens when edgeprobe is called?
 
-Only the parser lives here; each command is in `commands`, imported when it is run: `--version` and `--help` load
-neither an SDK nor YAML nor pydantic.
+`--version` is answered before anything is imported that it does not need.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib
+import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from probes import __version__
-from probes.errors import UsageError, did_you_mean
 
+TYPE_CHECKING = False  # importing it from `typing` costs more than all the rest of `--version`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-USAGE = 2
-
-
-class Parser(argparse.ArgumentParser):
-    """Says the nearest valid word for a wrong one."""
-
-    def error(self, message: str) -> NoReturn:
-        wrong = message.partition("unrecognized arguments: ")[2].split()
-        flag = next((word.partition("=")[0] for word in wrong if word.startswith("-")), None)
-        if flag is not None:
-            message += did_you_mean(flag, self._option_string_actions) if len(flag) > 2 else ""
-        self.exit(USAGE, f"{self.prog}: {message}\n")
-
-    def parse_args(self, args: Sequence[str] | None = None, namespace: None = None) -> argparse.Namespace:  # type: ignore[override]
-        found, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            (getattr(found, "parser", None) or self).error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found
+USAGE, UNPROVEN = 2, 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's exit code: 0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven."""
-    arguments = _parser().parse_args(argv)
-    command: Callable[[argparse.Namespace], int] = getattr(
-        importlib.import_module("probes.commands"), arguments.command
-    )
+    words = sys.argv[1:] if argv is None else list(argv)
     try:
-        return command(arguments)
-    except UsageError as mistake:
+        try:
+            return _obey(words)
+        finally:
+            sys.stdout.flush()  # here a closed pipe can still be caught
+    except BrokenPipeError:
+        # `edgeprobe … | head`: the reader has gone, and what was printed before is all it wanted. Python flushes once
+        # more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("edgeprobe: interrupted\n")
+        return UNPROVEN
+
+
+def _obey(words: list[str]) -> int:
+    if words == ["--version"]:
+        sys.stdout.write(f"edgeprobe {__version__}\n")
+        return 0
+    from probes import errors, options
+
+    arguments = options.parser().parse_args(words)
+    from probes import commands
+
+    try:
+        return int(getattr(commands, arguments.command)(arguments))
+    except errors.UsageError as mistake:
         sys.stderr.write(f"edgeprobe: {mistake}\n")
         return USAGE
-    except BrokenPipeError:
-        # `edgeprobe … | head`: the reader has gone, and what was printed before is all it wanted.
-        sys.stderr.close()
-        return 1
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog="edgeprobe",
-        description="Knocks on the door of an LLM API as its customers do, and says which layer answered, why, and what "
-        "one thing to change.",
-        allow_abbrev=False,
-        epilog="Exit codes: 0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven.",
-    )
-    parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for add in (_demo, _run, _plan, _report, _explain, _lab):
-        add(commands)
-    return parser
-
-
-def _command(commands: argparse._SubParsersAction[Parser], name: str, about: str) -> Parser:
-    parser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
-    parser.set_defaults(parser=parser)
-    return parser
-
-
-def _demo(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(
-        commands, "demo", "find two planted faults in a lab on this machine; no key, no network"
-    )
-    parser.add_argument("--json", metavar="FILE", help="also write the run as JSON; - for standard output")
-
-
-def _run(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "run", "run suites against a target")
-    parser.add_argument("suites", nargs="+", metavar="SUITE", help="identity, smoke, long, or a file")
-    _target_flags(parser)
-    _choice_flags(parser)
-    parser.add_argument("--json", metavar="FILE", help="also write the run as JSON; - for standard output")
-    parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
-    parser.add_argument(
-        "--allow-inconclusive", action="store_true", help="exit 0 instead of 3 when at least one case passed"
-    )
-
-
-def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "plan", "say what a run would send and cost, without sending anything")
-    parser.add_argument("suites", nargs="+", metavar="SUITE", help="identity, smoke, long, or a file")
-    _target_flags(parser)
-    _choice_flags(parser)
-
-
-def _report(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "report", "show a stored run again")
-    parser.add_argument("run", metavar="RUN", help="its id, or a file")
-    parser.add_argument("--json", metavar="FILE", help="also write it as JSON; - for standard output")
-
-
-def _explain(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "explain", "say what a finding code means and whose move it is")
-    parser.add_argument("code", metavar="CODE", help="such as blocked.client, or a family such as stream")
-
-
-def _lab(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "lab", "serve an API behind a bad edge on this machine, until interrupted")
-    parser.add_argument(
-        "--fault", action="append", default=[], metavar="ID", help="repeatable; --list names them"
-    )
-    parser.add_argument("--list", action="store_true", help="list the faults and end")
-    parser.add_argument("--port", type=int, default=0, help="of the edge (default: any free one)")
-    parser.add_argument(
-        "--profile", default="cloudflare", help="what the edge looks like (default: cloudflare)"
-    )
-    parser.add_argument("--no-key", action="store_true", help="accept requests without a key")
-    parser.add_argument("--time-scale", type=_scale, default=1.0, metavar="X", help=_SCALE_HELP)
-
-
-def _target_flags(parser: Parser) -> None:
-    group = parser.add_argument_group("target: a file, or flags")
-    group.add_argument("--target", metavar="NAME", help="a file in ./configs/targets (default: the only one)")
-    group.add_argument("--base-url", metavar="URL", help="as the SDK takes it: …/v1 for OpenAI")
-    group.add_argument("--api", metavar="API", help="openai or anthropic")
-    group.add_argument("--model", metavar="M")
-    group.add_argument(
-        "--key-env",
-        metavar="VAR",
-        help="variable that holds the key (default: OPENAI_API_KEY, ANTHROPIC_API_KEY)",
-    )
-    group.add_argument("--no-key", action="store_true", help="the server takes requests without a key")
-    group.add_argument(
-        "--endpoint", action="append", default=[], metavar="NAME", help="chat, messages …; repeatable"
-    )
-    group.add_argument(
-        "--route", action="append", default=[], metavar="NAME=URL", help="a further way to it; repeatable"
-    )
-    group.add_argument(
-        "--connect-to", metavar="HOST:PORT", help="adds the route origin: same URL, that address"
-    )
-    group.add_argument("--proxy", metavar="URL", help="a forward proxy to go through")
-    group.add_argument("--no-env-proxy", action="store_true", help="ignore the environment's proxies")
-    group.add_argument(
-        "--header",
-        action="append",
-        default=[],
-        metavar="NAME=ENV",
-        help="a header whose value is in a variable; repeatable",
-    )
-    group.add_argument("--owned", action="store_true", help="the target is yours")
-    group.add_argument("--vantage", metavar="NAME", help="where this probe stands")
-
-
-def _choice_flags(parser: Parser) -> None:
-    parser.add_argument("--client", action="append", metavar="NAME", help="only this client; repeatable")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the cases; repeatable"
-    )
-    parser.add_argument(
-        "--max-requests", type=int, metavar="N", help="budget of requests (default: the target's)"
-    )
-    parser.add_argument(
-        "--max-tokens-total", type=int, metavar="N", help="budget of tokens (default: the target's)"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
-    parser.add_argument("--time-scale", type=_scale, default=1.0, metavar="X", help=_SCALE_HELP)
-
-
-_SCALE_HELP = "the lab only: machine seconds per second, such as 0.02 for 50 times faster"
-
-
-def _scale(text: str) -> float:
-    try:
-        scale = float(text)
-    except ValueError:
-        scale = 0.0
-    if not 0 < scale <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to 1")
-    return scale

@@ -29,7 +29,8 @@ def demo(arguments: Namespace) -> int:
     from probes import demo as demonstration
     from probes.reporters import console
 
-    out = sys.stderr if arguments.json == "-" else sys.stdout
+    out = _person(arguments)
+    _check_writable(arguments.json)
     with _progress() as sink:
         run = demonstration.demo(sinks=(sink,))
     _write_json(run, arguments.json)
@@ -46,9 +47,11 @@ def run(arguments: Namespace) -> int:
     _check_writable(arguments.json)
     with _progress() as sink:
         done = conduct(order, Secrets(), (sink,))
-    if not arguments.no_store:
-        store.save(done)
-    _show(done, arguments)
+    try:
+        if not arguments.no_store:
+            store.save(done)
+    finally:
+        _show(done, arguments)  # what was paid for is shown, stored or not
     code = exit_code(done)
     if code == 3 and exit_code(done, allow_inconclusive=arguments.allow_inconclusive) == 0:
         _person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
@@ -74,6 +77,7 @@ def plan(arguments: Namespace) -> int:
 def report(arguments: Namespace) -> int:
     from probes import store
 
+    _check_writable(arguments.json)
     stored = store.load(arguments.run)
     _show(stored, arguments)
     return 0
@@ -215,7 +219,12 @@ def _show(done: Run, arguments: Namespace) -> None:
 
 def _check_writable(name: str | None) -> None:
     """Before anything is spent."""
-    if name not in {None, "-"} and not os.access(Path(str(name)).resolve().parent, os.W_OK):
+    if name in {None, "-"}:
+        return
+    path = Path(str(name))
+    if path.is_dir():
+        raise UsageError(f"--json {name}: is a folder")
+    if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
         raise UsageError(f"--json {name}: its folder is not there or cannot be written to")
 
 

@@ -88,15 +88,16 @@ def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: St
     _check_secrets(planned, order.target, secrets)
     started = datetime.now(UTC)
     emit = _emitter(sinks)
+    stop = stop or Stop()
     headers = [name for route in order.target.routes.values() for name in route.headers]
     bench = Bench(
         clock=order.clock,
-        governor=Governor(order.target, order.clock),
+        governor=Governor(order.target, order.clock, stop),
         secrets=secrets,
         redactor=Redactor(secrets.values(order.target), headers),
         catalogue=catalogue(),
         emit=emit,
-        stop=stop or Stop(),
+        stop=stop,
     )
     calls, findings = run_cases(planned.cases, bench)
     run = Run(

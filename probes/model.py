@@ -313,7 +313,8 @@ class WireError:
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Who made the response. `code` is a finding code (`ok` for a good answer); `transit` the products passed
-    through, outermost first; `extracted` what the signature read (ray, colo, retry_after …).
+    through, outermost first; `extracted` what the signature read (ray, colo, retry_after …); `advice` what to change
+    where in that product.
     """
 
     layer: Layer
@@ -328,6 +329,7 @@ class Attribution:
     who_acts: WhoActs | None = None
     retryable: bool | None = None
     extracted: Mapping[str, str] = field(default_factory=dict)
+    advice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

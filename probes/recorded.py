@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from probes.model import Call, Case, Exchange
 
-_ATTRIBUTION = ("who_acts", "retryable", "extracted")
+_ATTRIBUTION = ("who_acts", "retryable", "extracted", "advice")
 
 
 def extras(run: Run) -> dict[str, Any]:

@@ -21,6 +21,7 @@ ABSENT: Final = object()
 
 _HEAD, _TAIL = 64 * 1024, 16 * 1024
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[{}\[\],]', re.DOTALL)
+_DELAY = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _MARKUP = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -114,10 +115,8 @@ def retry_after(value: str | None) -> float | None:
     """Seconds of a `Retry-After` header (a number, or an HTTP date); `None` where there is none or it is nonsense."""
     if value is None:
         return None
-    try:
-        return max(float(value), 0.0)
-    except ValueError:
-        pass
+    if _DELAY.fullmatch(value.strip()):
+        return float(value)
     try:
         when = email.utils.parsedate_to_datetime(value)
     except ValueError:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from probes.attribution import attribute
 from probes.kinds import KINDS
+from probes.kinds.conclude import conclude
 from probes.live import Live
 from probes.model import Call, Case, Finding, Found, Layer, NotSent, Reason, Started, Verdict, unsent
 from probes.passive import passive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from probes.live import Bench
     from probes.model import Flow, Planned, Run, Send, Trial
@@ -45,8 +46,11 @@ def drive(flow: Flow, send: Send) -> list[Finding]:
         return findings
 
 
-def judge(case: Case, send: Send) -> list[Finding]:
-    """The findings of a case, at least one; a flow that breaks is an `error` of ours, never the service's."""
+def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Finding]:
+    """The findings of a case, at least one; a flow that breaks is an `error` of ours, never the service's.
+
+    `redact` is for its traceback: what an exception says does not come from a call.
+    """
     heard: list[Call] = []
 
     def hearing(planned: Sequence[Planned]) -> list[Call]:
@@ -57,31 +61,23 @@ def judge(case: Case, send: Send) -> list[Finding]:
     try:
         findings = drive(KINDS[case.kind].flow(case), hearing) + passive(case, heard)
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
-        return [_bug(case, traceback.format_exc())]
+        return [_bug(case, redact(traceback.format_exc()))]
     return findings or [not_measured(case, Reason.TOO_FEW)]
 
 
 def _bug(case: Case, trace: str) -> Finding:
-    return Finding(
-        code="probe.bug",
+    return conclude(
+        case,
+        "probe.bug",
         verdict=Verdict.ERROR,
         layer=Layer.PROBE,
-        case=case.id,
-        kind=case.kind,
         title="edgeprobe itself failed in this case",
         detail=(("seen", trace),),
     )
 
 
 def not_measured(case: Case, reason: Reason) -> Finding:
-    return Finding(
-        code="not_measured",
-        verdict=Verdict.INCONCLUSIVE,
-        layer=Layer.PROBE,
-        case=case.id,
-        kind=case.kind,
-        reason=reason,
-    )
+    return conclude(case, "not_measured", layer=Layer.PROBE, reason=reason)
 
 
 def replay(run: Run, case: Case, catalogue: Catalogue | None = None) -> Send:
@@ -104,17 +100,20 @@ def run_cases(cases: Sequence[Case], bench: Bench) -> tuple[list[Call], list[Fin
     """Short cases one after the other, each long one beside them; calls and findings in the order of the cases."""
     outcomes: Outcomes = {}
 
-    def lane(members: Sequence[Case]) -> None:
-        for case in members:
-            outcomes[case.id] = run_case(case, bench)
+    def lane(members: Sequence[Case], ended: threading.Event) -> None:
+        try:
+            for case in members:
+                outcomes[case.id] = run_case(case, bench)
+        finally:
+            ended.set()
 
     lanes = [[case] for case in cases if KINDS[case.kind].long]
     lanes.append([case for case in cases if not KINDS[case.kind].long])
-    threads = [threading.Thread(target=lane, args=(members,), daemon=True) for members in lanes if members]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        bench.stop.guard(thread)
+    ends = [threading.Event() for _ in lanes]
+    for members, ended in zip(lanes, ends, strict=True):
+        threading.Thread(target=lane, args=(members, ended), daemon=True).start()
+    for ended in ends:
+        bench.stop.guard(ended)
     return _gathered(cases, outcomes)
 
 
@@ -132,7 +131,7 @@ def run_case(case: Case, bench: Bench) -> tuple[list[Call], list[Finding]]:
     bench.emit(Started(case))
     live = Live(case, bench)
     try:
-        findings = judge(case, live)
+        findings = judge(case, live, bench.redactor.text)
     finally:
         live.close()
     for finding in findings:

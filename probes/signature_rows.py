@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from probes.model import STRICT, Layer, WhoActs
 
 Strength = Literal["exclusive", "strong", "supporting"]
+Verified = Literal["docs", "capture", "report", "none"]
 JsonType = Literal["object", "array", "string", "integer", "number", "boolean", "null", "absent", "present"]
 Scalar = bool | int | str
 
@@ -58,21 +59,27 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A response that the signature must match. `origin`: its text stands in documentation, was captured, was reported
-    by somebody, or was composed here after the described shape.
+    """A response that the signature must match. `origin`: its body stands in documentation or source code, was captured,
+    was reported by somebody, or was composed here after the described shape; `source` says where, unless composed.
     """
 
     __pydantic_config__: ClassVar = STRICT
 
     status: int
     origin: Literal["docs", "capture", "report", "composed"]
+    source: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One signature as written. `who_acts` and `retryable` default to those of the finding code."""
+    """One signature as written. `who_acts` and `retryable` default to those of the finding code.
+
+    `verified`: its shape was read in its maker's documentation or source code, captured from the product, seen in
+    reports (`source` says where), or not confirmed at all (`source` says so), which makes it supporting at most.
+    `advice`: one sentence for whoever runs the product, on what to change where.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -80,6 +87,7 @@ class Row:
     code: str
     strength: Strength
     match: Match
+    verified: Verified
     source: tuple[str, ...]
     samples: tuple[Sample, ...]
     vendor_code: str | None = None
@@ -88,6 +96,7 @@ class Row:
     who_acts: WhoActs | None = None
     retryable: bool | None = None
     next_test: str | None = None
+    advice: str | None = None
     dialect: str | None = None
 
 

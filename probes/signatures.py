@@ -173,6 +173,8 @@ class _Compiler:
         return made
 
     def _signature(self, product: Product, row: Row, where: strict_yaml.KeyPath) -> Signature:
+        if row.verified == "none" and row.strength != "supporting":
+            self._refuse("what is not verified is supporting at most", (*where, "strength"))
         match, inside = row.match, (*where, "match")
         extract = [*row.extract.items(), *product.extract.items()]
         return Signature(

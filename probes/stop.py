@@ -65,11 +65,15 @@ class Stop:
             thread.join(_TICK)
         thread.join(_GRACE)
 
-    def guard(self, thread: threading.Thread) -> None:
-        """Wait for a lane in the main thread; Ctrl-C stops the run, and the lane then ends by itself."""
-        while thread.is_alive():
+    def guard(self, ended: threading.Event) -> None:
+        """Wait for a lane's end in the main thread; Ctrl-C stops the run, and the lane then ends by itself.
+
+        An event, since `Thread.join` takes a thread for ended when it is interrupted
+        (CPython 3.11, Lib/threading.py, `_wait_for_tstate_lock`).
+        """
+        while not ended.is_set():
             try:
-                thread.join(_TICK)
+                ended.wait()
             except KeyboardInterrupt:
                 if self.reason is not None:
                     raise

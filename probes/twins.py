@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from probes.model import Exchange
 
 REPEATS = 3
-MORE = 8
+MORE = 12
 """Pairs at the most, where the first `REPEATS` are mixed."""
 _P = 0.05
 _Z = 1.959964  # two-sided 95 %
@@ -152,9 +152,17 @@ def confounders(control: Exchange, variant: Exchange, factor: Sequence[str] = ()
     def meant(name: str) -> bool:
         return name in factor or name in _FRAMING or bool(prefixes and name.startswith(prefixes))
 
-    ours, theirs = (
-        {n.lower(): (n, v) for n, v in e.request.headers if not meant(n.lower())} for e in (control, variant)
-    )
+    def others(exchange: Exchange) -> dict[str, tuple[list[str], list[str]]]:
+        """Lower-case name → its spellings and its values."""
+        grouped: dict[str, tuple[list[str], list[str]]] = {}
+        for name, value in exchange.request.headers:
+            if not meant(name.lower()):
+                spellings, values = grouped.setdefault(name.lower(), ([], []))
+                spellings.append(name)
+                values.append(value)
+        return grouped
+
+    ours, theirs = others(control), others(variant)
     found = [f"header {n} only in the control" for n in ours if n not in theirs]
     found += [f"header {n} only in the variant" for n in theirs if n not in ours]
     shared = [n for n in ours if n in theirs]

@@ -68,12 +68,12 @@ TRAPS = {
         Layer.ORIGIN, None, "request.rejected", Confidence.MEDIUM),
     "OpenAI's shape with a cf_ type is the edge's": (
         exchange(524, {"error": {"code": 524, "message": "Gateway timeout.", "param": None, "type": "cf_gateway_timeout"}}),
-        Layer.EDGE, "cloudflare", "timeout.first_byte", Confidence.HIGH),
+        Layer.EDGE, "Cloudflare", "timeout.first_byte", Confidence.HIGH),
     "cloudflare_error must be true, not 1": (
         exchange(403, CF_JSON | {"cloudflare_error": 1}), Layer.UNKNOWN, None, "blocked", Confidence.LOW),
     "branded 502 HTML may be the origin's own": (
         exchange(502, "<!DOCTYPE html><title>api.example.com | 502: Bad gateway</title>", {**CLOUDFLARE, **HTML}),
-        Layer.UNKNOWN, "cloudflare", "unreachable.origin", Confidence.LOW),
+        Layer.UNKNOWN, "Cloudflare", "unreachable.origin", Confidence.LOW),
     "502 by nginx through Cloudflare is nginx's": (
         exchange(502, NGINX_502, {**CLOUDFLARE, "content-type": "text/html"}),
         Layer.EDGE, "nginx", "unreachable.origin", Confidence.HIGH),
@@ -89,19 +89,19 @@ TRAPS = {
         Layer.ORIGIN, None, "auth.rejected", Confidence.MEDIUM),
     "a challenge counts under any status": (
         exchange(200, "<html>", {**CLOUDFLARE, "cf-mitigated": "challenge"}),
-        Layer.EDGE, "cloudflare", "challenged", Confidence.HIGH),
+        Layer.EDGE, "Cloudflare", "challenged", Confidence.HIGH),
     "cf-mitigated with another value is no challenge": (
         exchange(403, PLAIN_403, {**CLOUDFLARE, "cf-mitigated": "challenged?"}),
         Layer.UNKNOWN, None, "blocked", Confidence.LOW),
     "a 524 with the zone's own page is still the edge's": (
         exchange(524, "<html>Back soon</html>", {**CLOUDFLARE, **HTML}),
-        Layer.EDGE, "cloudflare", "timeout.first_byte", Confidence.MEDIUM),
+        Layer.EDGE, "Cloudflare", "timeout.first_byte", Confidence.MEDIUM),
     "a 524 without Cloudflare's marks is nobody's": (
         exchange(524, "slow"), Layer.UNKNOWN, None, "server.error", Confidence.LOW),
     "OpenAI's headers beside the shape name OpenAI": (
         exchange(429, {"error": {"message": "Rate limit", "type": "requests", "param": None, "code": "rate_limit_exceeded"}},
                  {**CLOUDFLARE, "openai-version": "2020-10-01", "openai-processing-ms": "12"}),
-        Layer.ORIGIN, "openai", "ratelimited", Confidence.MEDIUM),
+        Layer.ORIGIN, "OpenAI", "ratelimited.no_hint", Confidence.MEDIUM),
     "insufficient_quota is no rate limit": (
         exchange(429, {"error": {"message": "x", "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}}),
         Layer.ORIGIN, None, "quota.exhausted", Confidence.MEDIUM),
@@ -198,7 +198,7 @@ def test_a_body_that_broke_off(kind, body, code):
 def test_a_block_page_that_broke_off_is_still_one():
     """What a cut body proves by its own marks stands."""
     found = told(exchange(403, json.dumps(CF_JSON), JSON, error=("closed", "body")))
-    assert (found.product, found.vendor_code) == ("cloudflare", "1010")
+    assert (found.product, found.vendor_code) == ("Cloudflare", "1010")
 
 
 STREAMS = {
@@ -261,8 +261,8 @@ def test_what_the_edge_says_of_itself_is_read():
 def test_transit_is_outermost_first_and_without_the_generator():
     """The chain of products on the way does not name who spoke."""
     headers = {**CLOUDFLARE, "server": ["cloudflare", "nginx"], "openai-version": "2020-10-01"}
-    assert told(exchange(401, BAD_KEY, headers)).transit == ("cloudflare", "nginx")
-    assert told(exchange(502, NGINX_502, headers)).transit == ("cloudflare", "openai")
+    assert told(exchange(401, BAD_KEY, headers)).transit == ("Cloudflare", "nginx")
+    assert told(exchange(502, NGINX_502, headers)).transit == ("Cloudflare", "OpenAI")
 
 
 def test_the_runner_up_is_another_explanation():

@@ -22,7 +22,7 @@ routes:
   edge: {base_url: "https://api.example.com/v1/"}
   origin: {base_url: https://api.example.com/v1, connect_to: "10.0.0.5:443", headers: {X-Bypass: {env: BYPASS}}}
 limits: {concurrency: 2, per_minute: 60}
-budget: {requests: 200, tokens: 20000, usd: 1.00}
+budget: {requests: 200, tokens: 20000, usd: null}
 """
 LITERAL = "sk-proj-" + "a1B2c3D4e5F6g7H8"
 
@@ -57,7 +57,7 @@ def test_a_target_file(here):
         endpoints=("chat",),
         owned=True,
         limits=Limits(concurrency=2, per_minute=60, deadline=10.0, body_mib=32.0),
-        budget=Budget(requests=200, tokens=20000, usd=1.0),
+        budget=Budget(requests=200, tokens=20000, usd=None),
     )
 
 
@@ -199,7 +199,7 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
             edited("tokens: 20000", "tokens: -1"), ":12: budget.tokens: must be at least 0, not -1", id="-1"
         ),
         pytest.param(
-            edited("usd: 1.00", "usd: one"),
+            edited("usd: null", "usd: one"),
             ":12: budget.usd: must be a number, not 'one'",
             id="budget is text",
         ),

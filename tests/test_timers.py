@@ -10,14 +10,14 @@ from probes.timers import match, timers
 @pytest.mark.parametrize(
     "seconds, kind, product, uncertainty, first",
     [
-        (125.0, "first_byte", "cloudflare", 0.4, ("cloudflare", 125)),
-        (125.9, "first_byte", None, 0.0, ("cloudflare", 125)),
-        (120.6, "first_byte", "cloudflare", 0.4, ("cloudflare", 120)),
-        (100.2, "first_byte", "cloudflare", 0.4, ("cloudflare", 100)),
-        (30.2, "upload", "cloudflare", 0.4, ("cloudflare", 30)),
+        (125.0, "first_byte", "Cloudflare", 0.4, ("Cloudflare", 125)),
+        (125.9, "first_byte", None, 0.0, ("Cloudflare", 125)),
+        (120.6, "first_byte", "Cloudflare", 0.4, ("Cloudflare", 120)),
+        (100.2, "first_byte", "Cloudflare", 0.4, ("Cloudflare", 100)),
+        (30.2, "upload", "Cloudflare", 0.4, ("Cloudflare", 30)),
         (60.0, "first_byte", "nginx", 0.1, ("nginx", 60)),
-        (60.0, "first_byte", "varnish", 0.1, ("varnish", 60)),
-        (15.1, "total", None, 0.1, ("envoy", 15)),
+        (60.0, "first_byte", "Varnish", 0.1, ("Varnish", 60)),
+        (15.1, "total", None, 0.1, ("Envoy", 15)),
         (300.0, "first_byte", "undici", 0.1, ("undici", 300)),
     ],
 )
@@ -33,7 +33,7 @@ def test_the_nearest_timer_of_the_product_comes_first(seconds, kind, product, un
 )
 def test_no_timer_is_invented(seconds, kind, uncertainty):
     """A time that fits none of that kind matches nothing."""
-    assert match(seconds, kind, "cloudflare", uncertainty) == ()
+    assert match(seconds, kind, "Cloudflare", uncertainty) == ()
 
 
 def test_uncertainty_widens_the_match():

@@ -89,6 +89,11 @@ def unavailable(client: Client) -> str | None:
         return str(fault)
 
 
+def uses_env_proxy(route: Route) -> bool:
+    """Whether the environment's proxies count on a route; one that says where to connect goes there itself."""
+    return route.env_proxy and route.connect_to is None
+
+
 def to_exchange(recorded: Mapping[str, Any], *, stream: bool | None) -> Exchange:
     """The recorder's plain dict as an Exchange; its id is given by the runner."""
     request = recorded["request"]

@@ -10,22 +10,24 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange
+from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange, uses_env_proxy
 from probes.model import Ask, Raised, Raw, Route, Trial
 from probes.wire.curl_trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _INHERITED = re.compile(r"^(PATH|HOME|TZ|LANG|LC_\w+|SSL_CERT_\w+|CURL_\w+|\w+_proxy|\w+_PROXY)$")
 _ARGUMENTS = (
     "-q", "-sS", "-N", "--http1.1", "--raw", "--trace", "-", "--trace-time", "-o", os.devnull,
     "-w", "%{stderr}%{json}", "-K", "-",
 )  # fmt: skip
+
+Headers = list[tuple[str, str | None]]
+"""`None` takes away a header that curl sends of its own accord."""
 
 
 @lru_cache
@@ -73,80 +75,96 @@ class Session:
         pass
 
     def send(self, trial: Trial, limits: SendLimits) -> Outcome:
-        request = trial.request
-        target, route, secrets = self._setting.target, self._route, self._setting.secrets
+        request, route = trial.request, self._route
         if isinstance(request, Ask):
-            url, method = (
-                dialect.url(target, route, request),
-                "GET" if request.endpoint == "models" else "POST",
-            )
-            body = b"" if method == "GET" else dialect.encoded(target, request, trial.salt)
-            headers = _edited(dialect.headers(target, route, request, secrets), request)
+            target = self._setting.target
+            url, method = dialect.url(target, route, request), dialect.method(request)
+            body = dialect.encoded(target, request, trial.salt) if method == "POST" else b""
+            headers = _edited(dialect.headers(target, route, request, self._setting.secrets), request)
             stream: bool | None = request.stream
         else:
             url, method, body = route.base_url.rstrip("/") + request.path, request.method, request.body
             headers, stream = _only(request), None
         seconds = self._setting.clock.machine(limits.deadline)
-        config = _config(url, method, headers, body, route, seconds)
-        return self._run(url, config, limits, stream=stream)
+        # A file that has no name: the body may hold bytes that a configuration line cannot.
+        with tempfile.TemporaryFile() as upload:
+            upload.write(body)
+            upload.seek(0)
+            source = upload.fileno() if body else None
+            config = _config(url, method, headers, source, route, seconds)
+            trace = Trace(
+                url, upload=len(body), body_limit=limits.body_bytes, scale=self._setting.clock.scale
+            )
+            return _run(config, (source,) if source else (), trace, limits, stream=stream)
 
-    def _run(self, url: str, config: str, limits: SendLimits, *, stream: bool | None) -> Outcome:
-        trace = Trace(url, body_limit=limits.body_bytes, scale=self._setting.clock.scale)
-        stopped: list[str] = []
-        environment = {name: value for name, value in os.environ.items() if _INHERITED.match(name)}
-        with subprocess.Popen(
-            ["curl", *_ARGUMENTS],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            text=True,
-            encoding="latin-1",
-        ) as process:
 
-            def stop(why: str) -> None:
-                stopped.append(why)
-                process.kill()
+def _run(
+    config: str, files: tuple[int, ...], trace: Trace, limits: SendLimits, *, stream: bool | None
+) -> Outcome:
+    stopped: list[str] = []
+    environment = {name: value for name, value in os.environ.items() if _INHERITED.match(name)}
+    with subprocess.Popen(
+        ["curl", *_ARGUMENTS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        pass_fds=files,
+        text=True,
+        encoding="latin-1",
+    ) as process:
 
-            limits.on_stop(stop)
-            said: list[str] = []
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stderr is not None
-            errors = threading.Thread(target=lambda pipe: said.append(pipe.read()), args=(process.stderr,))
-            errors.start()
+        def stop(why: str) -> None:
+            stopped.append(why)
+            process.kill()
+
+        limits.on_stop(stop)
+        said: list[str] = []
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        errors = threading.Thread(target=lambda pipe: said.append(pipe.read()), args=(process.stderr,))
+        errors.start()
+        with suppress(BrokenPipeError):  # stopped before it could read
             process.stdin.write(config)
+        with suppress(BrokenPipeError):
             process.stdin.close()
-            for line in process.stdout:
-                trace.line(line)
-                if trace.over_limit:
-                    process.kill()
-                    break
-            errors.join()
-        recorded = trace.finish("".join(said), stopped[0] if stopped else None)
-        complaint = re.search(r"curl: \(\d+\)[^\n{]*", "".join(said))
-        returned = (
-            f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if not complaint else None
-        )
-        raised = Raised("curl", complaint[0].strip()) if complaint else None
-        return Outcome((to_exchange(recorded, stream=stream),), returned, raised)
+        for line in process.stdout:
+            trace.line(line)
+            if trace.over_limit:
+                process.kill()
+                break
+        errors.join()
+    recorded = trace.finish("".join(said), stopped[0] if stopped else None)
+    complaint = re.search(r"curl: \(\d+\)[^\n{]*", "".join(said))
+    returned = f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if not complaint else None
+    raised = Raised("curl", complaint[0].strip()) if complaint else None
+    return Outcome((to_exchange(recorded, stream=stream),), returned, raised)
 
 
-def _config(
-    url: str, method: str, headers: Iterable[tuple[str, str]], body: bytes, route: Route, max_time: float
-) -> str:
-    """A curl configuration file: one option a line, values quoted."""
+def _config(url: str, method: str, headers: Headers, body: int | None, route: Route, max_time: float) -> str:
+    """A curl configuration file: one option a line, values quoted; `body` is the descriptor of an open file."""
     lines = [("url", url), ("request", method), ("max-time", f"{max_time:.3f}")]
-    lines += [("header", f"{name}: {value}" if value else f"{name}:") for name, value in headers]
-    if body:
-        lines.append(("data-raw", body.decode()))
+    lines += [("header", _line(name, value)) for name, value in headers]
+    if body is not None:
+        lines.append(("data-binary", f"@/dev/fd/{body}"))
     if route.connect_to:
         lines.append(("connect-to", f"::{route.connect_to}"))
     if route.proxy:
-        lines.append(("proxy", route.proxy))
-    if not route.env_proxy:
+        lines += [
+            ("proxy", route.proxy),
+            ("noproxy", ""),
+        ]  # named for this route: no variable excepts from it
+    elif not uses_env_proxy(route):
         lines.append(("noproxy", "*"))
     return "".join(f'{option} = "{_quoted(value)}"\n' for option, value in lines)
+
+
+def _line(name: str, value: str | None) -> str:
+    """A header in curl's spelling, in which `name:` takes one away and `name;` sends one that is empty."""
+    if value is None:
+        return f"{name}:"
+    return f"{name}: {value}" if value else f"{name};"
 
 
 def _quoted(value: str) -> str:
@@ -154,17 +172,21 @@ def _quoted(value: str) -> str:
     return "".join(escapes.get(character, character) for character in value).encode().decode("latin-1")
 
 
-def _edited(headers: list[tuple[str, str]], ask: Ask) -> list[tuple[str, str]]:
-    """The headers with the trial's edits; an empty value takes one of curl's own away."""
+def _edited(headers: list[tuple[str, str]], ask: Ask) -> Headers:
+    """The headers with the trial's edits, in their order; an edit to `None` also takes one of curl's own away."""
     edits = {name.lower(): (name, value) for name, value in ask.edits.items()}
-    kept = [(name, value) for name, value in headers if name.lower() not in edits]
-    return kept + [(name, value or "") for name, value in edits.values() if not name.endswith("*")]
+    prefixes = tuple(name.removesuffix("*") for name in edits if name.endswith("*"))
+    kept: Headers = []
+    for name, value in headers:
+        if name.lower() in edits:
+            kept.append((name, edits.pop(name.lower())[1]))
+        elif not (prefixes and name.lower().startswith(prefixes)):
+            kept.append((name, value))
+    return kept + [edit for edit in edits.values() if not edit[0].endswith("*")]
 
 
-def _only(raw: Raw) -> list[tuple[str, str]]:
+def _only(raw: Raw) -> Headers:
     """To the byte: curl's own headers are taken away unless given."""
     given = {name.lower() for name, _ in raw.headers}
-    return [
-        *raw.headers,
-        *((name, "") for name in ("User-Agent", "Accept", "Content-Type") if name.lower() not in given),
-    ]
+    own = [name for name in ("User-Agent", "Accept", "Content-Type") if name.lower() not in given]
+    return [*raw.headers, *((name, None) for name in own)]

@@ -31,6 +31,10 @@ def url(target: Target, route: Route, ask: Ask) -> str:
     return route.base_url.rstrip("/") + PATHS[target.api, ask.endpoint]
 
 
+def method(ask: Ask) -> str:
+    return "GET" if ask.endpoint == "models" else "POST"
+
+
 def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     """The JSON body, which is also the SDK call's keyword arguments.
 

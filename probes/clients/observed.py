@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from probes.clients import Outcome, SendLimits, Setting, to_exchange
+from probes.clients import Outcome, SendLimits, Setting, to_exchange, uses_env_proxy
 from probes.model import Ask, Raised, Request, Route
 from probes.wire.recorder import attach, recording
 
@@ -29,7 +29,7 @@ def http_client(family_client: Any, family: str, route: Route) -> Any:
     if route.proxy:
         options["proxy"] = route.proxy
     client = family_client(**options)
-    attach(client, env_proxy=route.env_proxy)
+    attach(client, proxies=bool(route.proxy) or uses_env_proxy(route))
     return client
 
 

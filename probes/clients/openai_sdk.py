@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import openai
+import openai.resources.chat.completions  # else the SDK imports it within the first call, on the deadline's time
 
 from probes.clients.observed import joined, shown
 from probes.clients.official_sdk import SdkSender

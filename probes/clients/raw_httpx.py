@@ -53,11 +53,11 @@ class Session:
 
     def _asked(self, ask: Ask, salt: str) -> httpx.Request:
         target, secrets = self._setting.target, self._setting.secrets
-        get = ask.endpoint == "models"
+        method = dialect.method(ask)
         return self._http.build_request(
-            "GET" if get else "POST",
+            method,
             dialect.url(target, self._route, ask),
-            content=None if get else dialect.encoded(target, ask, salt),
+            content=dialect.encoded(target, ask, salt) if method == "POST" else None,
             headers=dialect.headers(target, self._route, ask, secrets),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.conclude import by_outcome
 from probes.kinds.spec import Bound, KindSpec
@@ -52,7 +53,7 @@ def _worth_repeating(call: Call) -> bool:
 
 def bound(case: Case) -> Bound:
     worst = len(case.clients) * (1 + REPEATS)
-    return Bound(worst, worst * (80 + int(case.params["cap"])), 3.0)
+    return Bound(worst, worst * (PROMPT_TOKENS + int(case.params["cap"])), 3.0)
 
 
 SPEC = KindSpec(

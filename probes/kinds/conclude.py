@@ -39,6 +39,8 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
         }
         if made.retryable is not None:
             values["retryable"] = made.retryable
+        if made.advice and made.code.partition(".")[0] == code.partition(".")[0]:
+            values["advice"] = made.advice
     if exchange is not None:
         values["conditions"] = dict(exchange.conditions)
         values["evidence"] = (exchange.id,)

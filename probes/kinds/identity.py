@@ -57,12 +57,12 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     screened = [call for call in study.seen if call.trial.client == name]
     seen = side([*screened, *pair.variant.calls], refused)
     if not (pair.claimed and seen.failed):
-        return [_intermittent(study, name, Twin(side(study.controls, refused), seen))]
+        return [_intermittent(study, name, pair, seen)]
     isolation = yield from isolate(study, name, pair)
-    if study.room():
-        yield from study.one(
-            study.trial("confirm", study.control)
-        )  # a rule that began to count us shows here
+    # A rule that has begun to count us meanwhile would look like one against the client: the control is asked last.
+    last = yield from study.one(study.trial("confirm", study.control))
+    if last.not_sent is not None:
+        return [_unfinished(study, group, name, Reason(last.not_sent))]
     return [_refused(study, scope, pair, seen, isolation)]
 
 
@@ -119,30 +119,31 @@ def _named(extracted: object) -> tuple[tuple[str, str], ...]:
     return (("look up", ", ".join(words)),) if words else ()
 
 
-def _intermittent(study: Study, name: str, every: Twin) -> Finding:
-    """Refused now and then: a failure of the service with its rate; the factor is claimed by the exact test only."""
-    control, seen = every.control, every.variant
+def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
+    """Refused now and then: a failure of the service with its rate; the client is claimed as its factor by the exact
+    test on the pairs only, since the screening chose this client because it was refused.
+    """
     refusal = next((call.last for call in seen.calls if refused(call)), None)
     low, high = wilson(seen.k, seen.n)
     rate = f"{seen.k} of {seen.n} times ({low:.0%} to {high:.0%} with 95 % confidence)"
     return conclude(
         study.case,
-        "blocked.client" if every.claimed else "blocked",
+        "blocked.client" if pair.claimed else "blocked",
         refusal,
         verdict=Verdict.FAIL if study.must_pass(name) else Verdict.WARN,
         client=name,
-        factor=Factor.CLIENT if every.claimed else None,
+        factor=Factor.CLIENT if pair.claimed else None,
         observed=Observed(seen.k, seen.n),
-        control=control.evidence,
+        control=pair.control.evidence,
         variant=refusal.id if refusal is not None else None,
         title=f"{name} is refused now and then",
         detail=(
-            ("seen", f"refused {rate}; {study.control} between them {control.k} of {control.n}"),
+            ("seen", f"refused {rate}; {study.control} beside it {pair.control.k} of {pair.control.n}"),
             ("because", "which part of the client is not isolated: an intermittent refusal needs more pairs"),
         ),
-        confidence=Confidence.MEDIUM if every.claimed else Confidence.LOW,
-        reason=None if every.claimed else Reason.MIXED,
-        evidence=evidence((*seen.calls, *control.calls)),
+        confidence=Confidence.MEDIUM if pair.claimed else Confidence.LOW,
+        reason=None if pair.claimed else Reason.MIXED,
+        evidence=evidence((*seen.calls, *pair.control.calls)),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
+from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
 from probes.kinds.cutoff import conditions, first_byte_cut, is_timer, longest, speed, total_cut
@@ -27,17 +28,18 @@ def length(case: Case) -> Flow:
     refused: list[Pair] = []
     for client in _by_preference(case):
         pairs: list[Pair] = []
-        for _ in range(int(case.params["pairs"])):
+        while len(pairs) < int(case.params["pairs"]):
             calls = yield _pair(case, client, salt=f"{rng.getrandbits(48):012x}")
             why = unsent(calls)
             if why is not None:
                 return [not_sent(case, why, "holding a long answer open")]
-            pairs.append(Pair(*calls))
-            if pairs[-1].refused:
+            pair = Pair(*calls)
+            if pair.refused:
+                refused.append(pair)
                 break
-        if not pairs[-1].refused:
+            pairs.append(pair)
+        if pairs:
             return [_judged(case, pairs)]
-        refused.append(pairs[-1])
     return [_all_refused(case, refused)]
 
 
@@ -160,8 +162,11 @@ def _not_cut(case: Case, pairs: list[Pair]) -> Finding:
 
 
 def bound(case: Case) -> Bound:
-    pairs, tokens = int(case.params["pairs"]), int(case.params["tokens"])
-    return Bound(2 * pairs, 2 * pairs * (80 + tokens), pairs * float(case.params["hold"]))
+    """Every client may be the one that is let in, and that only at its last pair."""
+    pairs = int(case.params["pairs"])
+    requests = 2 * pairs * len(case.clients)
+    tokens = requests * (PROMPT_TOKENS + int(case.params["tokens"]))
+    return Bound(requests, tokens, pairs * float(case.params["hold"]))
 
 
 SPEC = KindSpec(

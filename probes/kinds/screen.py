@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
 from probes.kinds.study import Study, evidence, passed, refused
-from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import confounders
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
     """Every client, the control first, last and after every refusal; findings where that ends the case."""
     first = yield from study.screen(study.control)
-    if first.not_sent is not None:
-        return [not_sent(study.case, first.not_sent, "asking with the control")]
+    if _failed_by_itself(first) and study.others:
+        study.next_control()
+        first = yield from study.screen(study.control)
+    if (why := _unsent_or_ended(first)) is not None:
+        return [not_sent(study.case, why, "asking with the control")]
     if first.last is None or (first.last.status is None and not is_refusal(first.last)):
         return [_no_answer(study, first)]
     for number in range(int(study.case.params["repeats"])):
@@ -42,16 +45,27 @@ def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding]
     return None
 
 
+def _failed_by_itself(call: Call) -> bool:
+    """Its own trust store or its own proxy: what another client need not meet."""
+    return call.last is not None and call.last.error is not None and call.last.error.kind in {"tls", "proxy"}
+
+
+def _unsent_or_ended(call: Call) -> NotSent | None:
+    interrupted = (
+        call.last is not None and call.last.error is not None and call.last.error.kind == "interrupted"
+    )
+    return NotSent.INTERRUPTED if interrupted else call.not_sent
+
+
 def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
     """Every client that has not failed yet, in random order, with the control after each refusal and at the end."""
     study.rng.shuffle(left)
-    for name in [*left, study.control]:
+    order = [*left, study.control]
+    for name, after in zip(order, [*order[1:], None], strict=True):
         call = yield from study.screen(name)
-        if call.not_sent is not None:
-            return said_nothing(study, Reason(call.not_sent)) or [
-                not_sent(study.case, call.not_sent, "screening")
-            ]
-        if refused(call) and name not in {study.control, left[-1]}:
+        if (why := _unsent_or_ended(call)) is not None:
+            return said_nothing(study, Reason(why)) or [not_sent(study.case, why, "screening")]
+        if refused(call) and study.control not in {name, after}:
             yield from study.screen(study.control)
     return None
 

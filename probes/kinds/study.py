@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CEILING = 80
 """Requests of one case."""
+_RESERVE = 4
+"""Of them, for the last question to the control after each experiment."""
 _DEADLINE = 4.0
 """Seconds: an answer without inference, so that a server that drips does not hold the suite."""
 _CONTROLS = ("curl", "httpx")
@@ -60,7 +62,7 @@ class Study:
 
     def room(self) -> int:
         """Requests that may still be sent; none once the server's slowness has used the case's patience up."""
-        return CEILING - self._asked if self._seconds <= float(self.case.params["patience"]) else 0
+        return CEILING - _RESERVE - self._asked if self._seconds <= float(self.case.params["patience"]) else 0
 
     def screen(self, client: str) -> Generator[Sequence[Trial], list[Call], Call]:
         call = yield from self.one(self.trial("screen", client))
@@ -106,6 +108,12 @@ class Study:
     def failing(self) -> set[str]:
         """Clients that did not get the API's own answer each time."""
         return {call.trial.client for call in self.seen if not passed(call)}
+
+    def next_control(self) -> None:
+        """Another client in the control's place, before anything is known of it."""
+        self.others.append(self.control)
+        self.control = next((name for name in _CONTROLS if name in self.others[:-1]), self.others[0])
+        self.others.remove(self.control)
 
     def choose_control(self) -> None:
         """The control has to be one that passes: curl as it is, else plain httpx, else the first that does."""

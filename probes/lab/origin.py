@@ -29,6 +29,7 @@ _PATHS: dict[str, tuple[str, Dialect | None]] = {
     "/v1/chat/completions": ("POST", _OPENAI),
     "/v1/messages": ("POST", _ANTHROPIC),
     "/v1/models": ("GET", None),
+    "/health": ("GET", None),
 }
 """Path → method and dialect; `None` is spoken in the caller's."""
 
@@ -113,6 +114,11 @@ class Origin:
 
     def _answer(self, turn: _Turn, fields: dict[str, str]) -> None:
         self._route(turn.request)
+        if (
+            turn.request.path == "/health"
+        ):  # asked by load balancers, which hold no key; an empty 200, as vLLM's
+            turn.connection.send(self._head(turn, HTTPStatus.OK, (("content-length", "0"),)))
+            return
         self._authorize(turn.dialect, fields)
         if turn.request.method == "GET":
             self._send_json(turn, HTTPStatus.OK, turn.dialect.models(self._model))

@@ -25,7 +25,7 @@ _MARKS = {
     Verdict.WARN: ("▲", "WARN", "yellow"),
     Verdict.PASS: ("✓", "ok", "green"),
 }
-_ASCII = str.maketrans({"·": "|", "±": "+/-", "…": "..."})
+_ASCII = str.maketrans({"·": "|", "±": "+/-", "…": "...", "→": "->"})
 WIDTH, NARROW = 100, 80
 _INDENT = 12
 
@@ -72,16 +72,9 @@ class Page:
     def __init__(self, out: TextIO) -> None:
         terminal = out.isatty()
         self._fancy = terminal and (getattr(out, "encoding", None) or "").lower().replace("-", "") == "utf8"
-        self._console = Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=False)
-        width = min(self._console.width, WIDTH) if terminal else NARROW
-        self._console = Console(
-            file=out,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            width=width,
-            no_color=None if terminal else True,
-        )
+        # Said outright: rich takes FORCE_COLOR for a terminal.
+        self._console = Console(file=out, highlight=False, markup=False, emoji=False, force_terminal=terminal)
+        self._console.width = min(self._console.width, WIDTH) if terminal else NARROW
 
     def clean(self, text: str) -> str:
         text = safe_text(text)
@@ -114,8 +107,10 @@ class Page:
     def row(self, label: str, text: str) -> None:
         """`text` beside its label, wrapped under itself."""
         room = self._console.width - _INDENT
-        first, *rest = [line for part in self.clean(text).split("\n") for line in wrap(part, room) or [""]]
-        self._console.print(Text(f"  {label:<{_INDENT - 3}} ", style="dim").append(first, style="not dim"))
+        parts = map(self.clean, text.split("\n"))  # a line end is harmless here: what follows stays indented
+        first, *rest = [line for part in parts for line in wrap(part, room, break_on_hyphens=False) or [""]]
+        lead = f"  {self.clean(label):<{_INDENT - 3}} "
+        self._console.print(Text(lead, style="dim").append(first, style="not dim"))
         for line in rest:
             self._console.print(Text(" " * _INDENT + line))
 
@@ -135,7 +130,10 @@ class Page:
 
 def _words(command: str) -> Iterator[str]:
     """The words of a command, an option with its value in one."""
-    words = [shlex.quote(word) for word in shlex.split(command)]
+    try:
+        words = [shlex.quote(word) for word in shlex.split(command)]
+    except ValueError:  # no shell's: shown as it is
+        words = [command]
     while words:
         word = words.pop(0)
         takes_value = word in {"-A", "-H", "-d", "-c", "--connect-to"} and words

@@ -34,8 +34,8 @@ class Progress:
         elif isinstance(event, Finished):
             self.close()
             return
-        cases = ", ".join(f"{name} ({n} requests)" for name, n in self._running.items())
-        self._status.update(f"{cases or 'ending'} · {self._found} findings")
+        cases = ", ".join(f"{name} ({n} sent)" for name, n in self._running.items())
+        self._status.update(f"{cases or 'ending'} · {self._found} found")
         self._status.start()
 
     def close(self) -> None:

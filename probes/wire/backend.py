@@ -7,13 +7,17 @@ notes on the tape of the request in progress when it was done and which bytes pa
 from __future__ import annotations
 
 import socket
-import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from .call import CallRecord, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .tape import CallRecord, Tape
+    from .tape import Tape
+
+_PATIENCE = 1.0  # machine seconds after the deadline that an abandoned connect may still take
 
 
 class Stream:
@@ -30,7 +34,8 @@ class Stream:
     def _bind(self) -> Tape | None:
         found = self._current()
         if found is None:
-            return self._tape
+            self._tape, self._used = None, True
+            return None
         call, tape = found
         if tape is not self._tape:
             tape.conditions["connection"] = "reused" if self._used else "new"
@@ -122,17 +127,16 @@ class Backend:
     ) -> Any:
         found = self._current()
         if found is None:
-            return self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+            inner = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+            return Stream(inner, self._current)
         call, tape = found
         host, port = call.settings.get("connect_to") or (host, port)
-        bound = self._bound(call, timeout)
-        addresses = self._resolve(host, port, bound, tape)
         failure: Exception | None = None
-        for address in addresses:
+        for address in self._resolve(host, port, call, tape):
+            bound = self._bound(call, timeout)
+            work = partial(self._inner.connect_tcp, address, port, bound, local_address, socket_options)
             try:
-                inner = self._inner.connect_tcp(
-                    address, port, self._bound(call, timeout), local_address, socket_options
-                )
+                inner = call.beside(work, discard=lambda stream: stream.close())
             except Exception as error:  # noqa: BLE001 - the last one is raised below, as the system's own loop does
                 failure = error
                 continue
@@ -141,7 +145,7 @@ class Backend:
             return Stream(inner, self._current)
         assert failure is not None
         tape.failed(failure, phase="connect")
-        raise failure
+        raise failure if not isinstance(failure, Ended) else self._core.ConnectError("ended") from failure
 
     def connect_unix_socket(self, *args: Any, **kwargs: Any) -> Any:
         return self._inner.connect_unix_socket(*args, **kwargs)
@@ -150,35 +154,23 @@ class Backend:
         self._inner.sleep(seconds)
 
     def _bound(self, call: CallRecord, timeout: float | None) -> float | None:
-        """Machine seconds to wait at most: the caller's, or what is left until the deadline."""
+        """Machine seconds a connect may take: the caller's, or somewhat more than is left until the deadline."""
         if call.ends is None:
             return timeout
-        left: float = max((call.ends - call.now()) * call.settings["scale"], 0.001)
+        left: float = max((call.ends - call.now()) * call.settings["scale"], 0.0) + _PATIENCE
         return left if timeout is None else min(timeout, left)
 
-    def _resolve(self, host: str, port: int, timeout: float | None, tape: Tape) -> list[str]:
-        """Addresses in the system's order. A look-up can't be interrupted, so it is waited for beside this thread."""
+    def _resolve(self, host: str, port: int, call: CallRecord, tape: Tape) -> list[str]:
+        """Addresses in the system's order."""
         if _is_address(host):
             return [host]
-        done: list[Any] = []
-
-        def look_up() -> None:
-            try:
-                found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            except (OSError, UnicodeError) as error:
-                done.append(error)
-            else:
-                done.append(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
-
-        thread = threading.Thread(target=look_up, daemon=True)
-        thread.start()
-        thread.join(timeout)
-        outcome = done[0] if done else TimeoutError(f"no answer from DNS for {host}")
-        if isinstance(outcome, list):
-            tape.mark("dns")
-            return outcome
-        tape.failed(outcome, phase="dns")
-        raise self._core.ConnectError(str(outcome)) from outcome
+        try:
+            found = call.beside(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError, Ended) as error:
+            tape.failed(error, phase="dns")
+            raise self._core.ConnectError(str(error)) from error
+        tape.mark("dns")
+        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def _is_address(host: str) -> bool:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 import zlib
 from array import array
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .facts import Facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEAD = 64 * 1024
 TAIL = 16 * 1024
 MAX_COLUMNS = 65_536
 _STEP = 256 * 1024
+_BATCH = 64 * 1024
+_DECODED = {"gzip", "x-gzip", "deflate"}
+_GZIP = b"\x1f\x8b"
 
 
 class BodyLimit(Exception):  # noqa: N818 - a bound that was reached, told apart from errors by its name
@@ -23,14 +29,17 @@ class Content:
     """The decoded body as it passes: head, tail, digest, length, facts, and a column of chunk times and sizes.
 
     `limit`: decoded bytes after which `feed` raises BodyLimit. Encodings other than gzip and deflate are kept as
-    they are (`encoding` names them).
+    they are (`encoding` names them), and so is what turns out not to be in the encoding named.
     """
 
     def __init__(self, content_type: str, encoding: str, limit: int) -> None:
         self.facts = Facts(content_type)
         self.encoding = encoding.strip().lower() or None
-        self._inflate = _decoder(self.encoding)
+        self._decode = Inflater(self.encoding) if self.encoding in _DECODED else None
+        self._decoded = True if self._decode else None
         self._limit = limit
+        self._batch: list[tuple[bytes, float]] = []
+        self._batched = 0
         self._digest = hashlib.sha256()
         self._head = bytearray()
         self._tail = bytearray()
@@ -48,23 +57,21 @@ class Content:
         if not data:
             return
         self._clock(len(data), at)
-        if self._inflate is None:
+        if self._decode is None:
             self._take(data, at)
             return
         try:
-            out = self._inflate.decompress(data, _STEP)
-            while out:
-                self._take(out, at)
-                out = self._inflate.decompress(self._inflate.unconsumed_tail, _STEP)
+            for part in self._decode.feed(data):
+                self._take(part, at)
         except zlib.error:
-            self._inflate = None  # not what its header says: what follows is kept as it is
-            self._take(data, at)
+            self._take(self._decode.held + data, at)
+            self._decode, self._decoded = None, False
 
     def _clock(self, size: int, at: float) -> None:
-        if self.last is not None:
-            self.max_gap = max(self.max_gap or 0.0, at - self.last)
-        else:
+        if self.last is None:
             self.first = at
+        elif self.max_gap is None or at - self.last > self.max_gap:
+            self.max_gap = at - self.last
         self.last = at
         self.wire_length += size
         self.chunks += 1
@@ -74,22 +81,37 @@ class Content:
 
     def _take(self, data: bytes, at: float) -> None:
         self.length += len(data)
+        self._batched += len(data)
+        self._batch.append((data, at))
+        over = self.length > self._limit
+        if over or self._batched >= _BATCH:
+            self._read()
+        if over:
+            raise BodyLimit(f"the decoded body is larger than {self._limit} bytes")
+
+    def _read(self) -> None:
+        """Between two chunks the processor's caches are cold, and the same work costs three times as much
+        (tests/bench/recorder.py): so it is done for many at once.
+        """
+        data = b"".join(part for part, _ in self._batch)
         self._digest.update(data)
         room = HEAD - len(self._head)
         if room > 0:
             self._head += data[:room]
         if len(data) > room:
             self._tail += data[max(room, 0) :]
-            if len(self._tail) > 4 * TAIL:
-                del self._tail[:-TAIL]
-        self.facts.feed(data, at)
-        if self.length > self._limit:
-            raise BodyLimit(f"the decoded body is larger than {self._limit} bytes")
+            del self._tail[:-TAIL]
+        for part, at in self._batch:
+            self.facts.feed(part, at)
+        self._batch.clear()
+        self._batched = 0
 
     def result(self, *, complete: bool | None) -> dict[str, Any]:
+        """Of the facts, `decoded` is `None` where no encoding was named that can be decoded here."""
+        self._read()
         return {
             "body_head": bytes(self._head),
-            "body_tail": bytes(self._tail[-TAIL:]),
+            "body_tail": bytes(self._tail),
             "body_bytes": self.length,
             "body_digest": f"sha256:{self._digest.hexdigest()}" if self.length else None,
             "body_encoding": self.encoding,
@@ -101,13 +123,50 @@ class Content:
                 "max_gap": self.max_gap,
                 "wire_bytes": self.wire_length,
                 "columns_capped": self.chunks > MAX_COLUMNS,
+                "decoded": self._decoded,
             },
         }
 
 
-def _decoder(encoding: str | None) -> Any:
-    if encoding in {"gzip", "x-gzip"}:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16)
-    if encoding == "deflate":
-        return zlib.decompressobj()
-    return None
+class Inflater:
+    """gzip of any number of members, or deflate; what follows the end of either is no content.
+
+    RFC 9110 8.4.1.2 means the zlib format by deflate, but some servers leave its header away: both are read.
+    """
+
+    def __init__(self, encoding: str | None) -> None:
+        self._deflate = encoding == "deflate"
+        self._stream: Any = None
+        self._members = 0
+        self.held = b""
+        """What came of a header that is not whole yet."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Parts of bounded size; raises zlib.error before anything is yielded where this is not the encoding."""
+        while data:
+            if self._stream is None:
+                start = self.held + data
+                if len(start) < len(_GZIP):
+                    self.held = start
+                    return
+                if (window := self._window(start)) is None:
+                    return
+                self._stream, data = zlib.decompressobj(window), start
+            while part := self._stream.decompress(data, _STEP):
+                yield part
+                data = self._stream.unconsumed_tail
+            self.held = data = b""
+            if self._stream.eof:
+                data, self._stream = self._stream.unused_data, None
+                self._members += 1
+
+    def _window(self, start: bytes) -> int | None:
+        """What zlib calls the format that starts so; `None` after the end of the content."""
+        if self._deflate:
+            whole = start[0] & 15 == zlib.DEFLATED and int.from_bytes(start[:2], "big") % 31 == 0
+            return None if self._members else zlib.MAX_WBITS if whole else -zlib.MAX_WBITS
+        if start.startswith(_GZIP):
+            return zlib.MAX_WBITS | 16
+        if self._members:
+            return None
+        raise zlib.error

@@ -22,12 +22,16 @@ _EXITS = {
     58: "tls", 59: "tls", 60: "tls", 77: "tls", 83: "tls", 90: "tls", 91: "tls", 18: "closed", 52: "closed",
     55: "reset", 56: "reset", 92: "reset", 63: "limit",
 }  # fmt: skip
+_PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
 
 
 class Trace:
-    """`scale`: machine seconds per real-world second. Feed lines, then `finish`."""
+    """`upload`: bytes of the request's body. `scale`: machine seconds per real-world second. Feed lines, then
+    `finish`.
+    """
 
-    def __init__(self, url: str, *, body_limit: int, scale: float = 1.0) -> None:
+    def __init__(self, url: str, *, upload: int = 0, body_limit: int, scale: float = 1.0) -> None:
+        self._upload = upload
         self._scale = scale
         self._first: float | None = None
         self._time = 0.0
@@ -39,6 +43,7 @@ class Trace:
         self._head: list[bytes] = []
         self._dechunk: Dechunker | None = None
         self._body_open = False
+        self._refused: str | None = None
         self.over_limit = False
 
     def line(self, line: str) -> None:
@@ -62,17 +67,15 @@ class Trace:
         except ValueError:
             said = {}
         self._timings(said)
-        code = int(said.get("exitcode") or 0)
-        tape = self.tape
-        if self.over_limit:
-            pass  # the tape holds the limit already
-        elif code and not stopped:
+        tape, code = self.tape, int(said.get("exitcode") or 0)
+        if self.over_limit or stopped:
+            tape.ended(stopped)  # a limit is on the tape already
+        elif code:
             self._failed(_EXITS.get(code, "protocol"), str(said.get("errormsg") or f"curl exit {code}"))
-        elif self._dechunk is not None and not self._dechunk.done and not stopped:
+        elif self._dechunk is not None and not self._dechunk.done:
             self._failed("closed", "the connection closed inside a chunked body")
-        elif not code and tape.status is not None and not stopped:
+        elif tape.status is not None:
             tape.whole()
-        tape.ended(stopped)
         if (total := said.get("time_total")) is not None:
             tape.marks["end"] = float(total) / self._scale
         return tape.result()
@@ -92,14 +95,27 @@ class Trace:
             self.tape.conditions["http_version"] = f"HTTP/{said['http_version']}"
 
     def _failed(self, kind: str, text: str) -> None:
-        if kind == "deadline":
-            self.tape.ended("deadline")
-            return
-        if kind == "reset" and "reset" not in text.lower():
+        if self._refused is not None:
+            kind, text = "proxy", self._refused
+        elif kind in {"reset", "tls"} and re.search(r"\breset\b|broken pipe", text.lower()):
+            kind = "reset"
+        elif kind == "reset":
             kind = "closed"
-        phases = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
-        default = "headers" if self.tape.status is None else "body"
-        self.tape.error = {"kind": kind, "phase": phases.get(kind, default), "text": text}
+        phase = _PHASES.get(kind) or self._reached()
+        self.tape.error = {"kind": kind, "phase": phase, "text": text}
+        self.tape.ended("deadline" if kind == "deadline" else None)
+
+    def _reached(self) -> str:
+        """The phase that curl was in, by what had been done."""
+        tape, marks = self.tape, self.tape.marks
+        if tape.status is not None:
+            return "body"
+        if "upload_start" in marks:
+            uploading = tape.sent_body < self._upload
+            return "connect" if tape.asked_for_tunnel else "upload" if uploading else "headers"
+        if "connect" in marks:
+            return "tls"
+        return "connect" if "dns" in marks else "dns"
 
     def _flush(self) -> None:
         if self._section is None:
@@ -108,6 +124,9 @@ class Trace:
         self._section, self._data = None, bytearray()
         if direction == "Send" and what in {"header", "data"}:
             self.tape.wrote(data, self.tape.now())
+            self.tape.conditions["proxy"] |= self.tape.asked_of_proxy
+        elif what == "SSL data":
+            self.tape.marks.setdefault("connect", self._time)  # curl counts a connect only after its TLS
         elif direction == "Recv" and what == "header":
             self.tape.read()
             self._header(data)
@@ -116,6 +135,8 @@ class Trace:
             self._body(data)
 
     def _header(self, line: bytes) -> None:
+        if line.startswith(b"HTTP/"):
+            self._head.clear()  # curl 7.88 shows no empty line after an interim answer
         if line not in {b"\r\n", b"\n"}:
             self._head.append(line)
             return
@@ -123,7 +144,7 @@ class Trace:
         self._head = []
         parts = first.split(None, 2)
         status = int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0
-        if 100 <= status < 200 or self._connect_answer(first, status):
+        if 100 <= status < 200 or self._of_proxy(first, status):
             return
         pairs = [
             (name.strip(), value.strip()) for name, _, value in (header.partition(b":") for header in rest)
@@ -133,13 +154,16 @@ class Trace:
         self._dechunk = Dechunker() if "chunked" in codings else None
         self._body_open = True
 
-    def _connect_answer(self, first: bytes, status: int) -> bool:
-        """A proxy's yes to our CONNECT: what follows is a new request in a tunnel."""
-        if first and self.tape.asked_for_tunnel and 200 <= status < 300:
+    def _of_proxy(self, first: bytes, status: int) -> bool:
+        """Whether this answers our CONNECT: after a yes a new request follows in the tunnel."""
+        if not self.tape.asked_for_tunnel:
+            return False
+        self.tape.conditions["proxy"] = True
+        if 200 <= status < 300:
             self.tape.tunnelled()
-            self.tape.conditions["proxy"] = True
-            return True
-        return False
+        else:
+            self._refused = b" ".join(first.split()[1:]).decode("latin-1")
+        return True
 
     def _body(self, data: bytes) -> None:
         if self._dechunk is not None:

@@ -16,10 +16,12 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
 from .backend import Backend
-from .tape import CallRecord, Tape
+from .call import CallRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from .tape import Tape
 
 _call: ContextVar[CallRecord | None] = ContextVar("edgeprobe_call", default=None)
 _tape: ContextVar[Tape | None] = ContextVar("edgeprobe_tape", default=None)
@@ -39,8 +41,8 @@ def recording(
     """Collect the exchanges that attached clients make in this context.
 
     `now` in real-world seconds, `deadline` seconds from now, `scale` machine seconds per real-world second.
-    `edits`: header → value, or `None` to drop it (`x-*` drops by prefix), applied to the finished request. `on_start` is given the record
-    before anything is sent, to be able to `stop` it.
+    `edits`: header → value, or `None` to drop it (`x-*` drops by prefix), applied to the finished request.
+    `on_start` is given the record before anything is sent, to be able to `stop` it.
     """
     settings = {
         "scale": scale,
@@ -66,12 +68,12 @@ def recording(
         call.close()
 
 
-def attach(client: Any, *, env_proxy: bool = True) -> None:
-    """Observe `client`, an httpx-family `Client`; `env_proxy=False` also takes the environment's proxies away."""
+def attach(client: Any, *, proxies: bool = True) -> None:
+    """Observe `client`, an httpx-family `Client`; `proxies=False` also takes its proxies away."""
     root = next(cls.__module__.partition(".")[0] for cls in type(client).__mro__ if cls.__name__ == "Client")
     family = importlib.import_module(root)
     client._transport = _observed(client._transport, family)
-    if not env_proxy:
+    if not proxies:
         client._mounts = {}
     client._mounts = {
         pattern: None if transport is None else _observed(transport, family, proxy=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 _BOM = b"\xef\xbb\xbf"
+_MAX_DIGITS = 18  # int() refuses numbers of thousands of digits
 
 
 class Event(NamedTuple):
@@ -22,9 +23,11 @@ class Event(NamedTuple):
 
 class Parser:
     def __init__(self) -> None:
-        self._pending = b""
+        self._start: bytes | None = b""  # held back until it is known whether it is a byte order mark
+        self._pending: list[
+            bytes
+        ] = []  # a line that has not ended, in parts: joined at each, a long one costs n²
         self._skip_lf = False
-        self._at_start = True
         self._type = ""
         self._data: list[str] = []
         self._block_open = False
@@ -34,14 +37,16 @@ class Parser:
     @property
     def unfinished(self) -> str | None:
         """The lines of an event that no blank line has ended, or the line that no line end has; else `None`."""
-        if not (self._pending or self._data):
-            return None
-        return "\n".join([*self._data, self._pending.decode("utf-8", "replace")]).strip("\n")
+        rest = ((self._start or b"") + b"".join(self._pending)).decode("utf-8", "replace")
+        return "\n".join([*self._data, rest]).strip("\n") if rest or self._data else None
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that `data` completes."""
-        data = self._joined(data)
         events: list[Event] = []
+        data = self._without_mark(data)
+        if self._skip_lf and data:
+            self._skip_lf = False
+            data = data.removeprefix(b"\n")
         if not data:
             return events
         if b"\r" in data:
@@ -49,24 +54,24 @@ class Parser:
             # the LF, should it come, is skipped.
             self._skip_lf = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, self._pending = data.split(b"\n")
-        for line in lines:
-            self._line(line, events)
+        first, *more = data.split(b"\n")
+        self._pending.append(first)
+        if more:
+            self._line(b"".join(self._pending), events)
+            for line in more[:-1]:
+                self._line(line, events)
+            self._pending = more[-1:]
         return events
 
-    def _joined(self, data: bytes) -> bytes:
-        if self._skip_lf and data:
-            self._skip_lf = False
-            data = data.removeprefix(b"\n")
-        data = self._pending + data
-        if self._at_start:
-            if len(data) < len(_BOM) and _BOM.startswith(data):
-                self._pending = data
-                return b""
-            self._at_start = False
-            data = data.removeprefix(_BOM)
-        self._pending = b""
-        return data
+    def _without_mark(self, data: bytes) -> bytes:
+        if self._start is None:
+            return data
+        data = self._start + data
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            self._start = data
+            return b""
+        self._start = None
+        return data.removeprefix(_BOM)
 
     def _line(self, raw: bytes, events: list[Event]) -> None:
         if not raw:
@@ -85,7 +90,7 @@ class Parser:
             self._type = value
         elif name == "id" and "\0" not in value:
             self.last_id = value
-        elif name == "retry" and value.isascii() and value.isdigit():
+        elif name == "retry" and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
             self.retry = int(value)
 
     def _dispatch(self, events: list[Event]) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import socket
 import ssl
-import threading
 from typing import TYPE_CHECKING, Any
 
 from .content import BodyLimit, Content
@@ -71,6 +68,17 @@ class Tape:
     def asked_for_tunnel(self) -> bool:
         return self._sent_head.startswith(b"CONNECT ")
 
+    @property
+    def asked_of_proxy(self) -> bool:
+        """The request line holds a full URL, or asks for a tunnel."""
+        target = self._sent_head.partition(b"\r\n")[0].partition(b" ")[2]
+        return self.asked_for_tunnel or not target.startswith((b"/", b"*"))
+
+    @property
+    def sent_body(self) -> int:
+        """Bytes of the request's body that the socket has taken."""
+        return self._sent_body
+
     def tunnelled(self) -> None:
         """All that was written so far asked a proxy for a tunnel; the request itself comes now."""
         self._sent_head.clear()
@@ -96,6 +104,7 @@ class Tape:
         encoding = ", ".join(self.headers.get("content-encoding", []))
         self._content = Content(content_type, encoding, self._body_limit)
         self._phase = "body"
+        self.error = None  # a server may answer and hang up before it has read all: then that was not the end
 
     def body(self, data: bytes) -> None:
         assert self._content is not None
@@ -109,7 +118,10 @@ class Tape:
         """The first failure stands: what a layer above makes of it is the same failure again."""
         if self.error is None:
             kind, text = classify(error)
-            self.error = {"kind": kind, "phase": phase or self._phase, "text": text}
+            self.error = {"kind": kind, "phase": phase or self._where(), "text": text}
+
+    def _where(self) -> str:
+        return "connect" if self.asked_for_tunnel else self._phase
 
     def ended(self, why: str | None) -> None:
         """`why`: `deadline` or `interrupted` when we ended it, which then is the error, whatever the socket said."""
@@ -120,7 +132,7 @@ class Tape:
             text = "the probe's own deadline" if why == "deadline" else "the run was interrupted"
             self.error = {
                 "kind": why,
-                "phase": self.error["phase"] if self.error else self._phase,
+                "phase": self.error["phase"] if self.error else self._where(),
                 "text": text,
             }
 
@@ -129,6 +141,7 @@ class Tape:
         self.marks.setdefault("end", self.now())
         complete = False if self.error and self._phase == "body" else self._complete
         content = self._content or Content("", "", self._body_limit)
+        seen = content.result(complete=complete)
         marks = {**self.marks, **content.facts.marks}
         if content.first is not None:
             marks |= {"first_byte": content.first, "last_byte": content.last or content.first}
@@ -139,7 +152,7 @@ class Tape:
             "timeline": marks,
             "error": self.error,
             "conditions": self.conditions,
-            **content.result(complete=complete),
+            **seen,
         }
 
     def _request(self) -> dict[str, Any]:
@@ -180,7 +193,6 @@ _BY_TYPE: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     ((ConnectionRefusedError,), "connect"),
     ((ConnectionResetError, BrokenPipeError, ConnectionAbortedError), "reset"),
     (TimeoutError, "timeout"),
-    (OSError, "connect"),
 )
 _BY_NAME = (
     ("Timeout", "timeout"),
@@ -189,55 +201,3 @@ _BY_NAME = (
     ("ReadError", "reset"),
     ("WriteError", "reset"),
 )
-
-
-class CallRecord:
-    """The exchanges of one call, and the means to end it from another thread.
-
-    Closing a socket does not wake a read that blocks on it; `shutdown` does, so a duplicate of each socket is kept
-    for that.
-    """
-
-    def __init__(self, now: Callable[[], float], settings: dict[str, Any]) -> None:
-        self.now = now
-        self.settings = settings
-        self.ends = now() + settings["deadline"] if settings.get("deadline") is not None else None
-        self.tapes: list[Tape] = []
-        self.stopped: str | None = None
-        self._sockets: list[socket.socket] = []
-        self._lock = threading.Lock()
-
-    def begin(self) -> Tape:
-        tape = Tape(self.now, self.settings["body_limit"])
-        self.tapes.append(tape)
-        return tape
-
-    def watch(self, sock: socket.socket) -> None:
-        """Keep a duplicate of `sock`, to end a read that blocks on it."""
-        with self._lock:
-            duplicate = socket.socket(fileno=os.dup(sock.fileno()))  # SSLSocket.dup() is refused
-            self._sockets.append(duplicate)
-            if self.stopped:
-                _shut(duplicate)
-
-    def stop(self, why: str) -> None:
-        with self._lock:
-            self.stopped = self.stopped or why
-            for sock in self._sockets:
-                _shut(sock)
-
-    def close(self) -> None:
-        with self._lock:
-            for sock in self._sockets:
-                sock.close()
-            self._sockets.clear()
-        for tape in self.tapes:
-            tape.ended(self.stopped)
-
-    def results(self) -> list[dict[str, Any]]:
-        return [tape.result() for tape in self.tapes]
-
-
-def _shut(sock: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # closed meanwhile, which is what we want
-        sock.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,106 @@
+"""Which exchanges did one call make, and how is it ended from another thread?"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from .tape import Tape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Ended(Exception):  # noqa: N818 - what the probe did, no error
+    """The call was ended while it waited for a look-up or a connection."""
+
+
+class CallRecord:
+    """`now` gives seconds, `settings` are those of `recording`.
+
+    Closing a socket does not wake a read that blocks on it; `shutdown` does, so a duplicate of each socket is kept
+    for that.
+    """
+
+    def __init__(self, now: Callable[[], float], settings: dict[str, Any]) -> None:
+        self.now = now
+        self.settings = settings
+        self.ends = now() + settings["deadline"] if settings.get("deadline") is not None else None
+        self.tapes: list[Tape] = []
+        self.stopped: str | None = None
+        self._sockets: list[socket.socket] = []
+        self._waits: list[SimpleQueue[Any]] = []
+        self._lock = threading.Lock()
+
+    def begin(self) -> Tape:
+        tape = Tape(self.now, self.settings["body_limit"])
+        self.tapes.append(tape)
+        return tape
+
+    def watch(self, sock: socket.socket) -> None:
+        """Keep a duplicate of `sock`, to end a read that blocks on it."""
+        with self._lock:
+            duplicate = socket.socket(fileno=os.dup(sock.fileno()))  # SSLSocket.dup() is refused
+            self._sockets.append(duplicate)
+            if self.stopped:
+                _shut(duplicate)
+
+    def beside(self, work: Callable[[], Any], discard: Callable[[Any], None] = lambda _: None) -> Any:
+        """What `work` returns or raises, from a thread of its own: no look-up and no connect can be interrupted.
+
+        Raises Ended when the call is ended first; what comes of the work then is discarded.
+        """
+        outcome: SimpleQueue[Any] = SimpleQueue()
+
+        def run() -> None:
+            try:
+                got = work()
+            except Exception as error:  # noqa: BLE001 - raised below, in the thread that waits
+                outcome.put(error)
+                return
+            with self._lock:
+                late = self.stopped is not None
+            if late:
+                discard(got)
+            else:
+                outcome.put(got)
+
+        with self._lock:
+            if self.stopped is not None:
+                raise Ended
+            self._waits.append(outcome)
+        threading.Thread(target=run, daemon=True).start()
+        got = outcome.get()
+        with self._lock:
+            self._waits.remove(outcome)
+        if isinstance(got, Exception):
+            raise got
+        return got
+
+    def stop(self, why: str) -> None:
+        with self._lock:
+            self.stopped = self.stopped or why
+            for sock in self._sockets:
+                _shut(sock)
+            for wait in self._waits:
+                wait.put(Ended())
+
+    def close(self) -> None:
+        with self._lock:
+            for sock in self._sockets:
+                sock.close()
+            self._sockets.clear()
+        for tape in self.tapes:
+            tape.ended(self.stopped)
+
+    def results(self) -> list[dict[str, Any]]:
+        return [tape.result() for tape in self.tapes]
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # closed meanwhile, which is what we want
+        sock.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,275 @@
+"""Does every client end in time, and say alike how it ended?"""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager, nullcontext
+
+import pytest
+from wire_server import (
+    CLIENTS,
+    STREAM_HEAD,
+    ask,
+    authority,
+    black_hole,
+    chunk,
+    delta,
+    good,
+    send,
+    server_context,
+    serving,
+    warm,
+)
+
+from probes.stop import Stop
+
+DEADLINE = 0.4
+SLACK = 0.3
+HALF = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n" + b'{"half": 1'
+
+
+def silent(peer, _):
+    peer.wait()
+
+
+def headers_then_silence(peer, _):
+    peer.send(HALF[: HALF.index(b"{")])
+    peer.wait()
+
+
+def a_byte_now_and_then(peer, _):
+    peer.send(HALF)
+    for _ in range(20):
+        peer.pause(0.15)
+        peer.send(b" ")
+
+
+def endless(peer, _):
+    peer.send(STREAM_HEAD)
+    while not peer.server.over.is_set():
+        peer.send(chunk(delta("word ") * 8))
+        peer.pause(0.005)
+
+
+def flood(peer, _):
+    peer.send(STREAM_HEAD)
+    while not peer.server.over.is_set():
+        peer.send(chunk(delta("word ") * 200))
+
+
+def reset_before_answer(peer, _):
+    peer.reset()
+
+
+def close_before_answer(peer, _):
+    peer.close()
+
+
+def close_inside_length(peer, _):
+    peer.send(HALF)
+    peer.close()
+
+
+def close_inside_chunks(peer, _):
+    peer.send(STREAM_HEAD + chunk(delta("one")))
+    peer.close()
+
+
+def reset_inside_body(peer, _):
+    peer.send(HALF)
+    peer.pause(0.05)
+    peer.reset()
+
+
+def not_http(peer, _):
+    peer.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+    peer.close()
+
+
+FAULTS = {
+    "silent": (silent, "deadline", "headers"),
+    "headers then silence": (headers_then_silence, "deadline", "body"),
+    "a byte now and then": (a_byte_now_and_then, "deadline", "body"),
+    "endless": (endless, "deadline", "body"),
+    "reset before the answer": (reset_before_answer, "reset", "headers"),
+    "close before the answer": (close_before_answer, "closed", "headers"),
+    "close inside content-length": (close_inside_length, "closed", "body"),
+    "close inside chunks": (close_inside_chunks, "closed", "body"),
+    "reset inside the body": (reset_inside_body, "reset", "body"),
+    "not HTTP": (not_http, "protocol", "headers"),
+}
+
+
+def ended(outcome):
+    error = outcome.exchanges[-1].error
+    return (error.kind, error.phase) if error else None
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("script", "kind", "phase"), FAULTS.values(), ids=FAULTS)
+def test_kind_and_phase_of_a_fault_are_the_same_for_every_client(client, script, kind, phase):
+    """One fault, four clients, one word for it, within the deadline."""
+    with serving(script) as server:
+        warm(client)
+        began = time.monotonic()
+        outcome = send(client, server.url, deadline=DEADLINE, stream=script in {endless, close_inside_chunks})
+        took = time.monotonic() - began
+    assert ended(outcome) == (kind, phase)
+    assert took < DEADLINE + SLACK
+    assert outcome.raised is not None or kind == "deadline"
+    assert outcome.exchanges[-1].timeline.end is not None
+
+
+@contextmanager
+def refusing():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def over_tls(script, tls=None):
+    with serving(script, tls) as server:
+        yield f"https://localhost:{server.port}"
+
+
+@contextmanager
+def tls_that_resets():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept():
+            sock, _ = listener.accept()
+            sock.recv(10)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            sock.close()
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        yield f"https://localhost:{listener.getsockname()[1]}"
+        thread.join()
+
+
+PLACES = {
+    "black hole": (black_hole, "deadline", "connect"),
+    "refused": (refusing, "connect", "connect"),
+    "no such name": (lambda: nullcontext("http://nothing.invalid"), "dns", "dns"),
+    "TLS that hangs": (lambda: over_tls(silent), "deadline", "tls"),
+    "TLS that resets": (tls_that_resets, "reset", "tls"),
+    "unknown issuer": (lambda: over_tls(silent, server_context()), "tls", "tls"),
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("place", "kind", "phase"), PLACES.values(), ids=PLACES)
+def test_what_never_becomes_a_connection_is_told_alike(client, place, kind, phase):
+    """Name, connect and TLS are phases of their own, with nothing sent."""
+    with place() as url:
+        warm(client)
+        began = time.monotonic()
+        outcome = send(client, url, deadline=DEADLINE if kind == "deadline" else 5)
+        took = time.monotonic() - began
+    exchange = outcome.exchanges[-1]
+    assert ended(outcome) == (kind, phase)
+    assert outcome.raised is not None
+    assert exchange.status is None
+    assert exchange.timeline.headers is None
+    assert kind != "deadline" or took < DEADLINE + SLACK
+
+
+def test_a_handshake_that_did_not_end_has_no_mark():
+    """The connection was there, TLS was not."""
+    with over_tls(silent) as url:
+        outcome = send("httpx", url, deadline=DEADLINE)
+    timeline = outcome.exchanges[0].timeline
+    assert timeline.connect is not None
+    assert timeline.tls is None
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_body_without_end_is_ended_at_the_limit(client):
+    """A flood stops at the decoded limit, long before the deadline."""
+    with serving(flood) as server:
+        warm(client)
+        began = time.monotonic()
+        outcome = send(client, server.url, stream=True, deadline=10, body_bytes=300_000)
+    assert ended(outcome) == ("limit", "body")
+    assert time.monotonic() - began < 5
+    assert 300_000 < outcome.exchanges[0].body_bytes < 700_000
+    assert outcome.exchanges[0].facts["complete"] is False
+
+
+@pytest.mark.parametrize("place", ["silent", "endless", "black hole", "TLS that hangs"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_stop_from_another_thread_ends_every_client_at_once(client, place):
+    """Ctrl-C must not wait for a deadline, whatever the client blocks on."""
+    url_of = {
+        "silent": lambda: serving(silent),
+        "endless": lambda: serving(endless),
+        "black hole": black_hole,
+        "TLS that hangs": lambda: over_tls(silent),
+    }[place]
+    stop = Stop()
+    with url_of() as where, stop.listening() as on_stop:
+        url = getattr(where, "url", where)
+        warm(client)
+        timer = threading.Timer(0.3, stop, ("interrupted",))
+        timer.start()
+        began = time.monotonic()
+        outcome = send(client, url, stream=place == "endless", deadline=30, on_stop=on_stop)
+        took = time.monotonic() - began
+        timer.join()
+    assert outcome.exchanges[-1].error.kind == "interrupted"
+    assert 0.2 < took < 1
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_call_after_the_stop_is_ended_before_it_reaches_the_server(client):
+    """A stop that came first lets nothing through that needs a connection."""
+    stop = Stop()
+    stop("interrupted")
+    with serving(silent) as server, stop.listening() as on_stop:
+        warm(client)
+        began = time.monotonic()
+        outcome = send(client, server.url, deadline=30, on_stop=on_stop)
+        assert time.monotonic() - began < 1
+        assert server.requests == []
+    assert outcome.exchanges[-1].error.kind == "interrupted"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_answer_that_came_before_the_upload_was_over_is_no_fault(client):
+    """A server that refuses a large body early and hangs up has answered."""
+
+    def run(listener):
+        sock, _ = listener.accept()
+        with sock:
+            sock.recv(2000)
+            sock.sendall(b"HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\n{}")
+            time.sleep(0.2)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=run, args=(listener,))
+        thread.start()
+        outcome = send(client, f"http://127.0.0.1:{listener.getsockname()[1]}", ask(client), deadline=2)
+        thread.join()
+    assert outcome.exchanges[0].status == 413
+    assert outcome.exchanges[0].error is None
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_good_answer_over_tls_is_whole(client, monkeypatch, tmp_path):
+    """With its authority trusted the same server gives no error, and all marks are in order."""
+    authority().cert_pem.write_to_path(tmp_path / "ca.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    for other in ("CURL_CA_BUNDLE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(other, raising=False)
+    with serving(lambda peer, _: peer.send(good(client)), server_context()) as server:
+        outcome = send(client, server.url)
+    exchange, times = outcome.exchanges[0], outcome.exchanges[0].timeline
+    assert exchange.error is None, exchange.error
+    assert outcome.returned
+    assert exchange.facts["complete"]
+    order = [times.dns, times.connect, times.tls, times.upload_start, times.upload_end, times.headers]
+    order += [times.first_byte, times.last_byte, times.end]
+    assert None not in order
+    assert order == sorted(order)

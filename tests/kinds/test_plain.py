@@ -1,0 +1,122 @@
+"""A plain completion and a plain stream: each client's k of n, and TTFT only where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from canned import ALL, NO_EXCHANGE, answer, as_text, case, told
+
+from probes.model import Layer, NotSent, Reason, Timeline, Verdict
+from probes.runner import worst
+
+GOOD = {"completion": "good", "streaming": "good stream"}
+both = pytest.mark.parametrize("kind", GOOD)
+
+
+@both
+def test_everybody_is_served(kind):
+    """One green finding names every client, and each was asked once."""
+    findings, server = told(case(kind), lambda _: GOOD[kind])
+    assert [(f.code, f.verdict, f.observed.k, f.observed.n) for f in findings] == [("ok", Verdict.PASS, 0, 3)]
+    assert all(client.name in findings[0].title for client in ALL)
+    assert set(server.asked.values()) == {1}
+
+
+@both
+@pytest.mark.parametrize("bad, k", [((0,), 1), ((0, 1), 2), ((0, 1, 2), 3)])
+def test_a_failure_has_its_rate(kind, bad, k):
+    """A client that failed is asked twice more; its finding says k of n and it is in no green one."""
+
+    def mind(asked):
+        failed = asked.client == "httpx" and asked.repeat in bad
+        return "server error" if failed else GOOD[kind]
+
+    findings, _ = told(case(kind), mind)
+    found = next(f for f in findings if f.verdict is Verdict.FAIL)
+    assert (found.code, found.client, found.observed.k, found.observed.n) == ("server.error", "httpx", k, 3)
+    green = next(f for f in findings if f.verdict is Verdict.PASS)
+    assert "httpx" not in green.title
+    assert green.observed.n == 2
+
+
+@both
+def test_two_outcomes_are_two_findings(kind):
+    """What a client met in one way and in another is not mixed into one rate."""
+    said = {"openai-py": "html", "httpx": "bad gateway"}
+    findings, _ = told(case(kind), lambda asked: said.get(asked.client, GOOD[kind]))
+    assert {(f.code, f.client) for f in findings} == {
+        ("body.html", "openai-py"),
+        ("unreachable.origin", "httpx"),
+        ("ok", "curl"),
+    }, as_text(findings)
+
+
+@both
+@pytest.mark.parametrize("said", ["timeout", "no route", NO_EXCHANGE])
+def test_silence_is_not_asked_again(kind, said):
+    """Where nobody answered, or nothing was sent, asking again would only cost time."""
+    findings, server = told(case(kind), lambda _: said)
+    assert set(server.asked.values()) == {1}
+    assert worst(findings) is Verdict.FAIL
+
+
+@both
+def test_the_client_refuses_to_send(kind):
+    """No exchange and an exception: the client's own guard, in its words."""
+    findings, _ = told(case(kind), lambda a: NO_EXCHANGE if a.client == "openai-py" else GOOD[kind])
+    found = next(f for f in findings if f.code == "client.guard")
+    assert (found.layer, found.client) == (Layer.CLIENT, "openai-py")
+    assert "Streaming is required" in dict(found.detail)["seen"]
+
+
+@both
+@pytest.mark.parametrize("why", NotSent)
+def test_one_is_not_sent(kind, why):
+    """It is not measured, by name of the reason; the others' green stands beside it."""
+    findings, _ = told(case(kind), lambda a: why if a.client == "curl" else GOOD[kind])
+    assert {(f.code, f.reason) for f in findings} == {("not_measured", Reason(why)), ("ok", None)}
+    assert worst(findings) is Verdict.INCONCLUSIVE
+
+
+@both
+def test_a_rate_limit_is_no_fault(kind):
+    """429 on our own key is inconclusive."""
+    findings, _ = told(case(kind), lambda _: "ratelimited")
+    assert worst(findings) is Verdict.INCONCLUSIVE
+
+
+# --- TTFT ------------------------------------------------------------------------------------------------
+
+
+def streams(firsts, start=0.1):
+    """Each client's stream with its own first token, seconds from the start of the exchange."""
+    times = dict(zip(("openai-py", "httpx", "curl"), firsts, strict=True))
+
+    def mind(asked):
+        timeline = Timeline(upload_start=start, upload_end=start, first_token=times[asked.client], end=2.0)
+        return replace(answer("good stream"), timeline=timeline)
+
+    return mind
+
+
+@pytest.mark.parametrize(
+    "firsts, ttft",
+    [((0.3, 0.6, 0.4), (0.3, 3, 0.2, 0.5)), ((0.3, None, 0.4), (0.25, 2, 0.2, 0.3))],
+    ids=["three", "one has none"],
+)
+def test_ttft(firsts, ttft):
+    """The median of the clients, from the first byte sent, with the conditions it was measured under."""
+    findings, _ = told(case("streaming"), streams(firsts))
+    (found,) = findings
+    figure = found.figures["ttft"]
+    assert (figure.value, figure.n, figure.low, figure.high) == pytest.approx(ttft)
+    assert {"client", "cache", "concurrency"} <= found.conditions.keys()
+
+
+def test_no_ttft_without_a_token():
+    """A stream whose first token was not seen, and one that failed, have no TTFT."""
+    findings, _ = told(case("streaming"), streams((None, None, None)))
+    assert [f.figures for f in findings] == [{}]
+    findings, _ = told(case("streaming"), lambda _: "cut stream")
+    assert [(f.code, dict(f.figures)) for f in findings] == [("stream.truncated", {})]

@@ -1,0 +1,273 @@
+"""Does the Governor keep what a run may cost, and the server's own wishes?"""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from probes.budget import MAX_WAIT, MAX_WAITS, Governor, worst_case
+from probes.clock import Clock
+from probes.model import (
+    Ask,
+    Budget,
+    Call,
+    Exchange,
+    Limits,
+    NotSent,
+    Raw,
+    Route,
+    Spend,
+    Target,
+    Timeline,
+    Trial,
+    WireRequest,
+)
+
+BUDGET, PAUSED = NotSent.BUDGET, NotSent.PAUSED
+SCALE = 0.01
+HELLO = sum(worst_case(Trial("a", "c", "edge", Ask("chat"))))
+
+
+def governor(requests=None, tokens=None, scale=SCALE, **limits):
+    routes = {"edge": Route("edge", "http://x/v1")}
+    budget = Budget(requests, tokens)
+    return Governor(Target("t", "openai", "m", routes, limits=Limits(**limits), budget=budget), Clock(scale))
+
+
+def trial(pair=None, cap=16, **ask):
+    return Trial("a", "c", "edge", Ask("chat", cap=cap, **ask), pair=pair)
+
+
+def call(of, status=200, usage=None, headers=(), exchanges=1, upload_end=0.1):
+    exchange = Exchange(
+        id="e", request=WireRequest("POST", "http://x", (), 0, None, None), status=status,
+        headers={name: [value] for name, value in headers}, body_head=b"", body_tail=b"", body_bytes=0,
+        body_digest=None, body_encoding=None, timeline=Timeline(upload_end=upload_end), facts={"usage": usage},
+    )  # fmt: skip
+    return Call(id="c", case="s/k", trial=of, repeat=0, exchanges=(exchange,) * exchanges)
+
+
+@pytest.mark.parametrize(
+    ("request_", "cost"),
+    [
+        (Ask("chat", cap=16), (80, 16)),
+        (Ask("messages", recipe="count", cap=900), (80, 900)),
+        (Ask("chat", recipe="invalid", cap=1), (1, 1)),
+        (Ask("models"), (0, 0)),
+        (Raw("GET", "/"), (0, 0)),
+    ],
+    ids=["hello", "count", "refused by type", "models", "raw"],
+)
+def test_worst_case(request_, cost):
+    """By the size of our prompts and the cap."""
+    assert worst_case(Trial("a", "c", "edge", request_)) == cost
+
+
+@pytest.mark.parametrize(
+    ("requests", "tokens", "pairs", "expected"),
+    [
+        (None, None, [None] * 3, [None] * 3),
+        (2, None, [None] * 3, [None, None, BUDGET]),
+        (0, None, [None], [BUDGET]),
+        (None, 2 * HELLO, [None] * 3, [None, None, BUDGET]),
+        (None, HELLO - 1, [None], [BUDGET]),
+        (3, None, ["p", "p", "q", "q"], [None, None, BUDGET, BUDGET]),
+        (3, None, ["p", "q", "p", "q"], [None, BUDGET, None, BUDGET]),
+        (3, None, ["p", "p", "q", "q", None], [None, None, BUDGET, BUDGET, None]),
+        (None, 3 * HELLO, ["p", "p", "q", "q"], [None, None, BUDGET, BUDGET]),
+    ],
+    ids=[
+        "unlimited", "requests", "none at all", "tokens", "one too dear", "pairs", "pairs interleaved",
+        "a single after a pair", "pairs by tokens",
+    ],
+)  # fmt: skip
+def test_what_is_bought(requests, tokens, pairs, expected):
+    """Each trial at its worst case; the trials of a pair together or not at all."""
+    guard = governor(requests, tokens)
+    assert guard.reserve([trial(pair) for pair in pairs]) == expected
+    assert guard.spend.requests == expected.count(None)
+    assert guard.spend.input_tokens + guard.spend.output_tokens == expected.count(None) * HELLO
+
+
+@pytest.mark.parametrize(
+    ("answer", "spend"),
+    [
+        ({"usage": {"prompt_tokens": 9, "completion_tokens": 3}}, Spend(1, 9, 3)),
+        ({"usage": {"input_tokens": 9, "output_tokens": 3}}, Spend(1, 9, 3)),
+        ({"usage": {"prompt_tokens": 9}}, Spend(1, 9, 0)),
+        ({"usage": {"prompt_tokens": 0, "completion_tokens": 0}}, Spend(1, 0, 0)),
+        ({"usage": None}, Spend(1, 80, 16)),
+        ({"usage": {}}, Spend(1, 80, 16)),
+        ({"usage": {"prompt_tokens": None, "completion_tokens": "3"}}, Spend(1, 80, 16)),
+        ({"usage": {"prompt_tokens": -5}}, Spend(1, 80, 16)),
+        ({"status": 400}, Spend(1, 0, 0)),
+        ({"status": 429}, Spend(1, 0, 0)),
+        ({"status": 404, "usage": {"prompt_tokens": 9, "completion_tokens": 3}}, Spend(1, 9, 3)),
+        ({"status": 500}, Spend(1, 80, 16)),
+        ({"status": 524}, Spend(1, 80, 16)),
+        ({"status": None}, Spend(1, 80, 16)),
+        ({"status": None, "upload_end": None}, Spend(1, 0, 0)),
+        ({"exchanges": 0}, Spend(0, 0, 0)),
+    ],
+    ids=[
+        "openai", "anthropic", "input alone", "zero", "no usage", "empty usage", "usage without counts",
+        "negative", "refused", "limited", "refused with usage", "server error", "edge time-out", "no answer",
+        "not sent whole", "never sent",
+    ],
+)  # fmt: skip
+def test_settling(answer, spend):
+    """By the usage reported; a 4xx is free; without usage the worst case stands."""
+    guard = governor()
+    one = trial()
+    guard.reserve([one])
+    guard.settle(one, call(one, **answer))
+    assert guard.spend == spend
+
+
+def test_a_trial_that_is_not_admitted_costs_nothing():
+    """A pause that came after the reservation gives it back."""
+    guard = governor()
+    one = trial()
+    guard.reserve([one, one])
+    guard.settle(one, call(one, 429, headers=[("retry-after", "60")]))
+    with guard.admitted(one) as why:
+        assert why is PAUSED
+    assert guard.spend == Spend(1, 0, 0)
+    assert guard.reserve([one]) == [PAUSED]
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "waited"),
+    [
+        (429, "2", 2.0),
+        (503, "1.5", 1.5),
+        (529, "3", 3.0),
+        (429, "0", 0.0),
+        (429, None, 0.0),
+        (429, "soon", 0.0),
+        (429, "Mon, 99 Foo 2026", 0.0),
+        (500, "2", 0.0),
+        (200, "2", 0.0),
+        (429, "6", None),
+        (429, "3600", None),
+        (429, "Fri, 31 Dec 2100 23:59:59 GMT", None),
+        (429, "Fri, 31 Dec 1999 23:59:59 GMT", 0.0),
+    ],
+    ids=[
+        "seconds", "fraction", "overloaded", "at once", "no header", "nonsense", "nonsense date", "other 5xx",
+        "success", "longer than one may be", "an hour", "a date to come", "a date gone by",
+    ],
+)  # fmt: skip
+def test_retry_after(status, value, waited):
+    """Waited for where it fits, else nothing more is sent in this run (`None`)."""
+    guard = governor()
+    one = trial()
+    guard.reserve([one, one])
+    guard.settle(one, call(one, status, headers=[("retry-after", value)] if value else []))
+    began = time.monotonic()
+    with guard.admitted(one) as why:
+        took = (time.monotonic() - began) / SCALE
+    assert why is (PAUSED if waited is None else None)
+    assert (waited or 0.0) <= took + 0.001 < (waited or 0.0) + 3
+
+
+def test_all_waits_of_a_run_are_bounded():
+    """The third time that the server asks for most of what one pause may be, the run pauses for good."""
+    guard = governor()
+    one = trial()
+    assert MAX_WAITS == 2 * MAX_WAIT
+    for expected in (None, None, PAUSED):
+        assert guard.reserve([one]) == [None]
+        guard.settle(one, call(one, 429, headers=[("retry-after", "4")]))
+        with guard.admitted(one) as why:
+            assert why is expected
+
+
+def test_the_same_pause_told_by_several_answers_counts_once():
+    """Four lanes that are refused at once ask for one wait, not for four."""
+    guard = governor(scale=0.05)
+    one = trial()
+    for _ in range(6):
+        guard.settle(one, call(one, 429, headers=[("retry-after", "2")]))
+    with guard.admitted(one) as why:
+        assert why is None
+
+
+def test_requests_per_minute():
+    """The third of two a minute waits for the first to be a minute old."""
+    guard = governor(scale=0.005, per_minute=2)
+    times = []
+    for _ in range(3):
+        with guard.admitted(trial()) as why:
+            assert why is None
+            times.append(time.monotonic())
+    assert times[1] - times[0] < 0.1
+    assert times[2] - times[0] >= 0.299
+
+
+def test_concurrency():
+    """Never more at once than the target allows."""
+    guard = governor(concurrency=3)
+    lock, inside, most = threading.Lock(), 0, 0
+
+    def send(_):
+        nonlocal inside, most
+        with guard.admitted(trial()):
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.01)
+            with lock:
+                inside -= 1
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(send, range(24)))
+    assert most == 3
+
+
+def test_threads_cannot_overdraw_a_budget():
+    """Reservations and settlements from many threads: never more than the ceiling is out at once."""
+    ceiling = 10 * HELLO
+    guard = governor(tokens=ceiling, concurrency=16)
+    over = []
+
+    def spend(_):
+        one = trial()
+        if guard.reserve([one]) == [None]:
+            now = guard.spend
+            over.append(now.input_tokens + now.output_tokens > ceiling)
+            used = {"prompt_tokens": worst_case(one)[0], "completion_tokens": worst_case(one)[1]}
+            guard.settle(one, call(one, usage=used))
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(spend, range(400)))
+    assert guard.spend == Spend(10, 800, 160)
+    assert not any(over)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(1, 400), st.sampled_from([None, "p", "q"])), max_size=12))
+def test_no_reservation_exceeds_the_budget(wanted):
+    """Whatever is asked for, in whichever pairs."""
+    guard = governor(requests=5, tokens=900)
+    trials = [trial(pair, cap) for cap, pair in wanted]
+    refused = guard.reserve(trials)
+    spend = guard.spend
+    assert spend.requests <= 5
+    assert spend.input_tokens + spend.output_tokens <= 900
+    for pair in ("p", "q"):
+        assert len({why for one, why in zip(trials, refused, strict=True) if one.pair == pair}) <= 1
+
+
+def test_the_last_exchange_is_what_counts():
+    """After a redirect the answer is that of the last hop."""
+    guard = governor()
+    one = trial()
+    guard.reserve([one])
+    hop, end = call(one, 307), call(one, usage={"prompt_tokens": 1, "completion_tokens": 1})
+    guard.settle(one, replace(end, exchanges=(*hop.exchanges, *end.exchanges)))
+    assert guard.spend == Spend(1, 1, 1)

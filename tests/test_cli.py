@@ -1,0 +1,476 @@
+"""The command line: what can be said, what it answers, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from probes import __version__, lab, store
+from probes.clock import Clock
+from probes.model import Finding, Route, Run, Spend, Target, Verdict
+from probes.runner import exit_code, worst
+
+COMMAND = str(Path(sys.executable).with_name("edgeprobe"))
+NOWHERE = ("--base-url", "http://127.0.0.1:9/v1", "--api", "openai", "--model", "m")
+
+TARGET = {
+    "--target", "--base-url", "--api", "--model", "--key-env", "--no-key", "--endpoint", "--route", "--connect-to",
+    "--proxy", "--no-env-proxy", "--header", "--owned", "--vantage",
+}  # fmt: skip
+CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--seed", "--time-scale"}
+FLAGS = {
+    "demo": {"--json"},
+    "run": TARGET | CHOICE | {"--json", "--no-store", "--allow-inconclusive"},
+    "plan": TARGET | CHOICE,
+    "report": {"--json"},
+    "explain": set(),
+    "lab": {"--fault", "--list", "--port", "--profile", "--no-key", "--time-scale"},
+}
+
+
+# --- what can be said ------------------------------------------------------------------------------------
+
+
+def test_the_commands(edgeprobe):
+    """`--help` names every command there is, and the exit codes."""
+    said = edgeprobe("--help")
+    commands = re.findall(r"^    (\w+) ", said.out, re.MULTILINE)
+    assert (said.code, set(commands)) == (0, set(FLAGS))
+    assert "0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven" in " ".join(
+        said.out.split()
+    )
+
+
+@pytest.mark.parametrize("command", FLAGS)
+def test_the_flags(edgeprobe, command):
+    """Each command takes just these flags, and says of each what it does."""
+    said = edgeprobe(command, "--help")
+    offered = re.findall(r"^  (?:-h, )?(--[a-z-]+)", said.out, re.MULTILINE)
+    assert said.code == 0
+    assert set(offered) == FLAGS[command] | {"--help"}
+
+
+def test_flags_are_not_guessed(edgeprobe):
+    """A shortened flag is refused: it would change its meaning with the next one that starts alike."""
+    assert edgeprobe("plan", "smoke", *NOWHERE, "--no-k").code == 2
+
+
+def test_version(edgeprobe):
+    """The version is the package's."""
+    said = edgeprobe("--version")
+    assert (said.code, said.out) == (0, f"edgeprobe {__version__}\n")
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_nothing_heavy_is_loaded_to_say_who_one_is(argument):
+    """Neither an SDK nor YAML, pydantic, rich or httpx is imported."""
+    code = (
+        "import sys\nfrom probes.cli import main\n"
+        f"try:\n    main(['{argument}'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({n.partition('.')[0] for n in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(re.findall(r"'(\w+)'", done.stderr))
+    assert "probes" in loaded
+    heavy = {"openai", "anthropic", "yaml", "pydantic", "rich", "httpx", "httpx2", "asyncio", "ssl"}
+    assert not loaded & heavy
+
+
+# --- mistakes in the call --------------------------------------------------------------------------------
+
+MISTAKES = {
+    "no command": ((), "COMMAND"),
+    "unknown command": (("rnu",), "'rnu'"),
+    "no suite": (("run",), "SUITE"),
+    "unknown flag": (("run", "smoke", "--bas-url", "x"), "--bas-url x; did you mean --base-url?"),
+    "unknown flag of lab": (("lab", "--prot", "1"), "did you mean --port?"),
+    "unknown suite": (("run", "smok", *NOWHERE, "--no-key"), "suite 'smok' is not known; did you mean smoke?"),
+    "a suite's file is not there": (
+        ("run", "./no.yaml", *NOWHERE, "--no-key"),
+        "suite ./no.yaml: no such file",
+    ),
+    "unknown client": (
+        ("run", "smoke", *NOWHERE, "--no-key", "--client", "opnai-py"),
+        "client 'opnai-py' is not known; did you mean openai-py?",
+    ),
+    "unknown parameter": (
+        ("plan", "smoke", *NOWHERE, "--no-key", "--set", "cpa=1"),
+        "--set cpa: no case of smoke has it; did you mean cap?",
+    ),
+    "parameter without a value": (("plan", "smoke", *NOWHERE, "--no-key", "--set", "cap"), "--set KEY=VALUE"),
+    "parameter of the wrong kind": (("plan", "smoke", *NOWHERE, "--no-key", "--set", "cap=many"), "--set cap"),
+    "no target": (("run", "smoke"), "no target: say --target NAME or --base-url URL"),
+    "unknown target": (("run", "smoke", "--target", "exampel"), "did you mean example?"),
+    "target and base URL": (("run", "smoke", "--target", "example", *NOWHERE), "exclude each other"),
+    "no model": (("run", "smoke", *NOWHERE[:4]), "--model is missing"),
+    "no api": (("run", "smoke", *NOWHERE[:2], "--model", "m"), "--api is missing"),
+    "unknown api": (("run", "smoke", *NOWHERE[:2], "--api", "opena", "--model", "m"), "did you mean openai?"),
+    "a flag without its base URL": (("run", "smoke", "--owned"), "--owned: goes with --base-url"),
+    "base URL that is none": (
+        ("run", "smoke", "--base-url", "host/v1", *NOWHERE[2:], "--no-key"),
+        "--base-url: ",
+    ),
+    "unknown endpoint": (("run", "smoke", *NOWHERE, "--no-key", "--endpoint", "chta"), "--endpoint: "),
+    "key and no key": (("run", "smoke", *NOWHERE, "--no-key", "--key-env", "K"), "exclude each other"),
+    "key that is not set": (("run", "smoke", *NOWHERE, "--key-env", "NOT_SET"), "NOT_SET is not set: it holds"),
+    "default key that is not set": (("run", "smoke", *NOWHERE), "OPENAI_API_KEY is not set"),
+    "header that is not set": (
+        ("run", "smoke", *NOWHERE, "--no-key", "--header", "x-a=NOT_SET"),
+        "NOT_SET is not set: it holds the header x-a",
+    ),
+    "route named twice": (
+        ("run", "smoke", *NOWHERE, "--no-key", "--route", "edge=http://127.0.0.1/v1"),
+        "--route edge",
+    ),
+    "budget of nothing": (("run", "smoke", *NOWHERE, "--no-key", "--max-requests", "0"), "0 is not above 0"),
+    "budget that is no number": (("run", "smoke", *NOWHERE, "--max-tokens-total", "many"), "--max-tokens-total"),
+    "scaled time on a real host": (
+        ("run", "smoke", "--base-url", "https://api.example.com/v1", *NOWHERE[2:], "--no-key", "--time-scale", "0.5"),
+        "--time-scale is for the lab on this machine, not for api.example.com",
+    ),
+    "scaled time on another route": (
+        ("run", "smoke", *NOWHERE, "--no-key", "--route", "o=https://10.0.0.1/v1", "--time-scale", "0.5"),
+        "not for 10.0.0.1",
+    ),
+    "time that stands still": (("run", "smoke", *NOWHERE, "--time-scale", "0"), "above 0 and up to 1"),
+    "JSON to a folder that is not there": (
+        ("run", "smoke", *NOWHERE, "--no-key", "--json", "nowhere/run.json"),
+        "--json nowhere/run.json: its folder is not there",
+    ),
+    "JSON of the demo to no folder": (("demo", "--json", "nowhere/run.json"), "--json nowhere/run.json"),
+    "JSON to a folder": (("run", "smoke", *NOWHERE, "--no-key", "--json", "."), "--json .: is a folder"),
+    "unknown run": (("report", "20261129-174312-x7k2"), "no run 20261129-174312-x7k2"),
+    "unknown finding code": (("explain", "blockd.client"), "did you mean blocked.client?"),
+    "unknown fault": (("lab", "--fault", "read-tmer"), "did you mean read-timer?"),
+    "unknown profile": (("lab", "--profile", "cloudflar"), "did you mean cloudflare?"),
+    "a port that is none": (("lab", "--port", "99999"), "'99999' is not a port, 0 to 65535"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_the_call(edgeprobe, tmp_path, monkeypatch, arguments, message):
+    """Exit code 2, one line that says what is wrong and what would be right, and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    said = edgeprobe(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+    assert said.err.startswith("edgeprobe")
+    assert said.err.count("\n") == 1
+
+
+# --- the flags, by what they do --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(edgeprobe, at_lab):
+    """`edgeprobe run smoke` with one client against the lab: exit code and run as JSON."""
+
+    def call(*flags: str, suite: str = "smoke"):
+        said = edgeprobe("run", suite, *at_lab, "--client", "httpx", *flags, "--json", "-")
+        return said.code, json.loads(said.out)
+
+    return call
+
+
+def test_client(run):
+    """Only the clients named are used."""
+    code, document = run("--client", "curl")
+    assert code == 0
+    assert {call["client"] for call in document["calls"]} == {"httpx", "curl"}
+
+
+def test_seed_vantage_and_scale_are_kept(run):
+    """The run says by which choices, from where and in which time it was made."""
+    _, document = run("--seed", "5", "--vantage", "home", "--max-requests", "1")
+    assert (document["seed"], document["vantage"], document["time_scale"]) == (5, "home", 0.02)
+
+
+def test_the_same_seed_asks_the_same(run):
+    """Two runs with one seed send the same bodies; another seed sends others."""
+
+    def bodies(seed):
+        _, document = run("--seed", seed)
+        return [exchange["request"]["body_digest"] for exchange in document["exchanges"]]
+
+    assert bodies("5") == bodies("5") != bodies("6")
+
+
+def test_set(run):
+    """A parameter reaches every case whose kind has it, and their ids."""
+    _, document = run("--set", "cap=3")
+    assert {call["case"] for call in document["calls"]} >= {"smoke/completion/cap=3", "smoke/streaming/cap=3"}
+    usage = {
+        exchange["usage"]["completion_tokens"] for exchange in document["exchanges"] if exchange["usage"]
+    }
+    assert usage == {3}
+
+
+@pytest.mark.parametrize("flags", [("--max-requests", "1"), ("--max-tokens-total", "1")], ids=lambda f: f[0])
+def test_budgets(run, served, flags):
+    """A budget is never passed; what it did not allow is listed, and proves nothing."""
+    code, document = run(*flags)
+    assert code == 3
+    assert {row["reason"] for row in document["not_sent"]} == {"budget"}
+    assert len(served.origin.requests) <= 1
+
+
+def test_key_and_headers_come_from_the_environment(edgeprobe, at, monkeypatch):
+    """Their values reach the server, and stand nowhere in what is written."""
+    monkeypatch.setenv("A_KEY", lab.LAB_KEY)
+    monkeypatch.setenv("A_BYPASS", "let-me-through-4711")
+    with lab.serve(clock=Clock(0.02), prefill=0.2, tpot=0.02) as keyed:
+        flags = [*at(keyed), "--key-env", "A_KEY", "--header", "X-Bypass=A_BYPASS"]
+        flags.remove("--no-key")
+        said = edgeprobe("run", "smoke", *flags, "--client", "httpx", "--json", "-")
+        arrived = [{k.lower(): v for k, v in a.headers} for a in keyed.origin.requests]
+    assert said.code == 0
+    assert {headers["x-bypass"] for headers in arrived} == {"let-me-through-4711"}
+    assert f"Bearer {lab.LAB_KEY}" in {headers["authorization"] for headers in arrived}
+    [stored] = store.reports_dir().glob("*.json")
+    for text in (said.out, said.err, stored.read_text()):
+        assert lab.LAB_KEY not in text
+        assert "4711" not in text
+
+
+def test_the_proxies_of_the_environment(run, monkeypatch):
+    """They are taken as the client takes them, unless told not to."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert run()[0] == 1
+    assert run("--no-env-proxy")[0] == 0
+
+
+def test_plan_shows_the_target_and_sends_nothing(edgeprobe, served, at_lab):
+    """Cases, clients, ceilings, routes and what is skipped; not one request."""
+    said = edgeprobe(
+        "plan", "smoke", "identity", *at_lab, "--connect-to", "10.0.0.1:80", "--route", "eu=http://127.0.0.1:1/v1",
+        "--client", "curl", "--max-requests", "50", "--endpoint", "chat", "--owned",
+    )  # fmt: skip
+    assert said.code == 0
+    assert said.err == ""
+    for word in ("smoke/completion", "identity/identity", "eu ", "origin ", "at 10.0.0.1:80", "50 requests"):
+        assert word in said.out
+    assert said.out.endswith("nothing was sent\n")
+    assert served.origin.requests == []
+
+
+def test_a_target_file(edgeprobe, served, tmp_path, monkeypatch):
+    """The only file in ./configs/targets is the default; --target names one."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "configs" / "targets"
+    folder.mkdir(parents=True)
+    text = f"version: 1\nname: here\napi: openai\nmodel: {served.model}\nkey_env: null\nroutes:\n"
+    (folder / "here.yaml").write_text(f"{text}  edge: {{base_url: '{served.base_url}'}}\n")
+    flags = ("--time-scale", "0.02", "--client", "httpx", "--no-store")
+    assert edgeprobe("run", "smoke", *flags).code == 0
+    (folder / "there.yaml").write_text(f"{text}  edge: {{base_url: 'http://127.0.0.1:9/v1'}}\n")
+    assert edgeprobe("run", "smoke", *flags, "--target", "here").code == 0
+    said = edgeprobe("run", "smoke", *flags)
+    assert said.code == 2
+    assert "here, there" in said.err
+
+
+# --- where it goes ---------------------------------------------------------------------------------------
+
+
+def test_json_alone_on_standard_output(edgeprobe, at_lab):
+    """With `--json -` people read on standard error, and standard output is one document."""
+    said = edgeprobe("run", "smoke", *at_lab, "--client", "httpx", "--json", "-")
+    assert json.loads(said.out)["schema"] == "edgeprobe.run/1"
+    assert "pass | run " in said.err
+
+
+def test_a_run_is_stored_shown_and_found_again(edgeprobe, at_lab, reports, tmp_path):
+    """It lies in $EDGEPROBE_REPORTS; `report` shows the same by id or by path, as text and as JSON."""
+    path = tmp_path / "run.json"
+    first = edgeprobe("run", "smoke", *at_lab, "--client", "httpx", "--json", str(path))
+    [stored] = reports.glob("*.json")
+    for name in (stored.stem, str(stored)):
+        again = edgeprobe("report", name, "--json", str(tmp_path / "again.json"))
+        assert (again.code, again.out) == (0, first.out)
+        assert json.loads((tmp_path / "again.json").read_text()) == json.loads(path.read_text())
+
+
+def test_no_store(edgeprobe, at_lab, reports):
+    """--no-store leaves no file."""
+    assert edgeprobe("run", "smoke", *at_lab, "--client", "httpx", "--no-store").code == 0
+    assert not reports.exists()
+
+
+def test_findings_are_shown_even_if_they_cannot_be_stored(edgeprobe, at_lab, tmp_path, monkeypatch):
+    """The operator has paid for them."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path / "file"))
+    said = edgeprobe("run", "smoke", *at_lab, "--client", "httpx")
+    assert said.code == 2
+    assert "cannot write" in said.err
+    assert "pass | run " in said.out
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [("blocked.client", ("do        ", "operator")), ("stream", ("stream.truncated", "stream.masked")), ("ok", ("pass",))],
+    ids=["code", "family", "ok"],
+)  # fmt: skip
+def test_explain(edgeprobe, code, words):
+    """A code is explained with whose move it is; a family lists its members."""
+    said = edgeprobe("explain", code)
+    assert said.code == 0
+    assert all(word in said.out for word in words)
+
+
+# --- exit codes ------------------------------------------------------------------------------------------
+
+_NOW = datetime(2026, 11, 29, tzinfo=UTC)
+_TARGET = Target("t", "openai", "m", {"edge": Route("edge", "http://127.0.0.1/v1")})
+
+
+def made(*verdicts: Verdict, accepted: bool = False) -> Run:
+    findings = tuple(Finding("ok", v, f"s/{n}", "k", accepted=accepted) for n, v in enumerate(verdicts))
+    return Run(
+        "r", ("s",), _TARGET, None, _NOW, _NOW, {}, 1, 1.0, worst(findings), Spend(), (), (), findings
+    )  # fmt: skip
+
+
+PASS, WARN, UNSURE, ERROR, FAIL = (
+    Verdict.PASS, Verdict.WARN, Verdict.INCONCLUSIVE, Verdict.ERROR, Verdict.FAIL,
+)  # fmt: skip
+CODES = [
+    ((PASS,), 0, 0),
+    ((PASS, WARN), 0, 0),
+    ((WARN,), 0, 0),
+    ((), 3, 3),
+    ((PASS, UNSURE), 3, 0),
+    ((UNSURE,), 3, 3),
+    ((UNSURE, WARN), 3, 3),
+    ((PASS, ERROR), 3, 0),
+    ((ERROR,), 3, 3),
+    ((ERROR, UNSURE, FAIL, PASS), 1, 1),
+    ((FAIL,), 1, 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code", "allowing"), CODES, ids=[" ".join(map(str, row[0])) or "nothing" for row in CODES]
+)
+def test_exit_codes(verdicts, code, allowing):
+    """fail > error > inconclusive > warn > pass, and nothing measured is never green."""
+    assert exit_code(made(*verdicts)) == code
+    assert exit_code(made(*verdicts), allow_inconclusive=True) == allowing
+
+
+def test_accepted_findings_do_not_count():
+    """A run of accepted failures alone has proven nothing; beside a pass it is fine."""
+    assert exit_code(made(FAIL, accepted=True)) == 3
+    accepted, fine = made(FAIL, accepted=True), made(PASS)
+    findings = (*accepted.findings, *fine.findings)
+    assert exit_code(replace(fine, findings=findings, verdict=worst(findings))) == 0
+
+
+def test_a_fault_is_1(edgeprobe, at):
+    """A refused client is a failure."""
+    with lab.serve(["ai-crawler-rule"], clock=Clock(0.02), keys=None) as faulty:
+        said = edgeprobe("run", "identity", *at(faulty))
+    assert said.code == 1
+    assert "blocked.client" in said.out
+
+
+def test_inconclusive_is_3_and_can_be_allowed(edgeprobe, at_lab):
+    """A budget that suffices for a part: 3, or 0 where that is allowed, which is then said."""
+    flags = ("run", "smoke", *at_lab, "--client", "httpx", "--max-requests", "3")
+    assert edgeprobe(*flags).code == 3
+    said = edgeprobe(*flags, "--allow-inconclusive")
+    assert said.code == 0
+    assert "--allow-inconclusive" in said.out
+
+
+# --- as a process ----------------------------------------------------------------------------------------
+
+
+def started(*arguments: str, folder: Path, **more: str) -> subprocess.Popen[str]:
+    own = {"EDGEPROBE_REPORTS": str(folder / "runs"), "PYTHONUNBUFFERED": "", **more}
+    return subprocess.Popen(
+        [COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | own,
+        cwd=folder,
+    )
+
+
+def test_all_skipped_is_3(at_lab, tmp_path):
+    """Without any of its clients a run measures nothing, which nothing makes green."""
+    arguments = ("run", "smoke", *at_lab, "--client", "curl", "--allow-inconclusive")
+    with started(*arguments, folder=tmp_path, PATH=str(tmp_path)) as process:
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (3, "")
+    assert "curl is not installed" in out
+    assert "nothing measured" in out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("lab", "--list"), ("explain", "ok"), ("--help",), ("--version",)], ids=" ".join
+)
+def test_a_reader_that_has_gone(arguments):
+    """`edgeprobe … | head` ends without a traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    try:
+        done = subprocess.run(
+            [COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, env=environment, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_lab_serves_until_interrupted(tmp_path, edgeprobe):
+    """It prints a command that works, and Ctrl-C ends it with 0."""
+    with started(
+        "lab", "--fault", "ai-crawler-rule", "--no-key", "--time-scale", "0.02", folder=tmp_path
+    ) as process:
+        lines = [process.stdout.readline() for _ in range(4)]
+        words = lines[2].split()
+        said = edgeprobe(*words[words.index("edgeprobe") + 1 :], "--client", "curl", "--max-requests", "1")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    assert [line.split()[0] for line in lines] == ["edge", "origin", "try", "stop"]
+    assert said.code == 3  # of one request nothing follows
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_ctrl_c_on_a_silent_server(tmp_path):
+    """A run that is interrupted ends at once, is stored, and has proven nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(30)
+        base_url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        arguments = ("run", "smoke", "--base-url", base_url, *NOWHERE[2:], "--no-key")
+        with started(*arguments, folder=tmp_path) as process:
+            connection, _ = silent.accept()
+            with connection:
+                time.sleep(0.2)
+                pressed = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=20)
+                waited = time.monotonic() - pressed
+    assert process.returncode == 3, (out, err)
+    assert waited < 3
+    assert "Traceback" not in err
+    [stored] = (tmp_path / "runs").glob("*.json")
+    document = json.loads(stored.read_text())
+    assert document["verdict"] == "inconclusive"
+    assert {finding["reason"] for finding in document["findings"]} == {"interrupted"}

@@ -1,0 +1,438 @@
+"""The text that people read: what it holds, that it fits, and that no server can do harm by it.
+
+EDGEPROBE_UPDATE_SAMPLES=1 writes reports/samples/ anew.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import threading
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from probes import lab
+from probes.clock import Clock
+from probes.demo import demo
+from probes.model import (
+    Ask,
+    Call,
+    Called,
+    Case,
+    Factor,
+    Finding,
+    Finished,
+    Found,
+    Layer,
+    Observed,
+    Reason,
+    Reproduce,
+    Route,
+    Run,
+    Skipped,
+    Spend,
+    Started,
+    Target,
+    Trial,
+    Verdict,
+    WhoActs,
+)
+from probes.reporters import console
+from probes.sinks.progress import Progress
+
+SAMPLES = Path(__file__).parent.parent / "reports" / "samples"
+NOW = datetime(2026, 11, 29, 17, 43, 12, tzinfo=UTC)
+TARGET = Target("t", "openai", "m", {"edge": Route("edge", "https://api.example.com/v1")})
+FOUND = Finding(
+    "blocked.client",
+    Verdict.FAIL,
+    "s/identity",
+    "identity",
+    layer=Layer.EDGE,
+    product="cloudflare",
+    vendor_code="1010",
+    client="openai-py",
+    factor=Factor.USER_AGENT,
+    observed=Observed(3, 3),
+    confounders=("accept",),
+    title="openai-py is refused at the edge",
+    detail=(("seen", "403 JSON in 67 ms"), ("because", "the user agent alone")),
+    reason=Reason.MIXED,
+    next_test="more pairs",
+    who_acts=WhoActs.OPERATOR,
+    advice="Let the API path skip the rule.",
+    reproduce=Reproduce("curl -sS https://api.example.com/v1/chat/completions -A 'OpenAI/Python 3.57.0'", verified=True),
+)  # fmt: skip
+
+
+def run_of(*findings: Finding, **more) -> Run:
+    told = {
+        "id": "20261129-174312-x7k2", "suites": ("s",), "target": TARGET, "vantage": None, "started": NOW,
+        "finished": NOW + timedelta(seconds=4.1), "versions": {}, "seed": 1, "time_scale": 1.0, "verdict": Verdict.FAIL,
+        "spend": Spend(35, 1000, 510), "cases": (), "calls": (), "findings": findings,
+    }  # fmt: skip
+    return Run(**(told | more))
+
+
+def plain(run: Run) -> str:
+    out = io.StringIO()
+    console.report(run, out)
+    return out.getvalue()
+
+
+def on_terminal(run: Run) -> str:
+    """As a terminal receives it; how wide it is says COLUMNS."""
+    main, sub = pty.openpty()
+    received: list[bytes] = []
+
+    def receive():
+        try:
+            while part := os.read(main, 65536):
+                received.append(part)
+        except OSError:  # Linux says so when the other end is closed
+            pass
+
+    reader = threading.Thread(target=receive)
+    reader.start()
+    with os.fdopen(sub, "w", encoding="utf-8") as out:
+        console.report(run, out)
+    reader.join(10)
+    os.close(main)
+    return b"".join(received).decode().replace("\r\n", "\n")
+
+
+STYLE = re.compile(r"\x1b\[[\d;]*m")
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    """An ordinary terminal, whatever runs the tests."""
+    for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+# --- samples ---------------------------------------------------------------------------------------------
+
+# What differs from run to run, machine to machine and version to version → what stands in the sample.
+VARIES = {
+    r"127\.0\.0\.1:\d+": "127.0.0.1:8080",
+    r"(?<= in )[\d.]+ m?s(?= through|,|;|$)": "60 ms",
+    r"ray [0-9a-f]{16}": "ray 1fe68f0af33cb97a",
+    r"OpenAI/Python [\d.]+": "OpenAI/Python 3.57.0",
+    r"curl/[\d.]+": "curl/8.14.1",
+    r"python-httpx/[\d.]+": "python-httpx/0.28.1",
+    r"12[4-9]\.\d(?= s| ±)": "125.1",
+    r"19\d\.\d s": "190.3 s",
+    r"± \d\.\d s": "± 0.7 s",
+    r"27\d(?:\.\d)? ms a token": "273 ms a token",
+    r"4[45]\d tokens": "452 tokens",
+    r"117 ms: [\d,]+": "117 ms: 1,053",
+    r"20\.6 ms: [\d,]+": "20.6 ms: 5,979",
+}
+
+
+def steady(text: str) -> str:
+    """`text` without what differs from run to run."""
+    for pattern, sample in VARIES.items():
+        text = re.sub(pattern, sample, text)
+    return text
+
+
+def steady_run(run: Run, spend: Spend) -> Run:
+    """The run as if its measurements had been those of the sample; lines then break at the same places."""
+
+    def told(finding: Finding) -> Finding:
+        detail = tuple((word, steady(sentence)) for word, sentence in finding.detail)
+        again = finding.reproduce and replace(finding.reproduce, command=steady(finding.reproduce.command))
+        title, advice = steady(finding.title), steady(finding.advice)
+        return replace(finding, title=title, advice=advice, detail=detail, reproduce=again)
+
+    edge = run.target.routes["edge"]
+    routes = {"edge": replace(edge, base_url=steady(edge.base_url))}
+    return replace(
+        run,
+        id="20261129-174312-x7k2",
+        started=NOW,
+        finished=NOW + timedelta(seconds=4.1),
+        target=replace(run.target, routes=routes),
+        spend=spend,
+        findings=tuple(map(told, run.findings)),
+    )
+
+
+def compared(name: str, text: str) -> None:
+    path = SAMPLES / name
+    if os.environ.get("EDGEPROBE_UPDATE_SAMPLES") == "1":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text(), (
+        f"if this is meant: EDGEPROBE_UPDATE_SAMPLES=1 pytest {Path(__file__).name}"
+    )
+
+
+def test_the_sample_of_the_demo():
+    """The demo reads as its sample does, but for what was measured."""
+    text = plain(steady_run(demo(), Spend(35, 100, 1410)))
+    compared("demo.txt", text)
+    assert_plain(text)
+
+
+def test_the_sample_of_a_fault_behind_the_edge():
+    """So does a smoke run against an edge whose origin is gone."""
+    from probes.conduct import Order, conduct
+    from probes.config import target_from_flags
+    from probes.credentials import Secrets
+
+    clock = Clock(0.02)
+    with lab.serve(["nginx-page-502"], clock=clock, keys=None, profile="nginx") as served:
+        target = target_from_flags(served.base_url, "openai", served.model, no_key=True, env_proxy=False)
+        run = conduct(Order(("smoke",), target, seed=1, clock=clock), Secrets())
+    text = plain(steady_run(run, Spend(22, 110, 1914)))
+    compared("unreachable.txt", text)
+    assert_plain(text)
+
+
+# --- form ------------------------------------------------------------------------------------------------
+
+
+def without_commands(text: str) -> list[str]:
+    """The lines but those of a command that can be copied: a word of it is never broken."""
+    lines, inside = [], False
+    for line in text.split("\n"):
+        inside = line.startswith("  repeat ") or (inside and not line.lstrip().startswith("("))
+        if not inside:
+            lines.append(line)
+    return lines
+
+
+def assert_plain(text: str) -> None:
+    """Printable ASCII, 80 columns."""
+    assert re.fullmatch(r"[\n -~]*", text)
+    assert max(map(len, without_commands(text))) <= 80
+
+
+@pytest.mark.parametrize("force", ["", "1"], ids=["as it is", "FORCE_COLOR"])
+def test_plain_where_it_is_no_terminal(monkeypatch, force):
+    """In a file or a pipe it is ASCII without escapes, 80 columns wide, whatever the environment wishes for."""
+    if force:
+        monkeypatch.setenv("FORCE_COLOR", force)
+    monkeypatch.setenv("COLUMNS", "40")
+    long = replace(FOUND, title="Größe " * 20, detail=(("seen", "wörter " * 40), ("because", "x" * 300)))
+    text = plain(run_of(FOUND, long, vantage="düsseldorf"))
+    assert_plain(text)
+    assert "FAIL openai-py is refused at the edge" in text
+
+
+@pytest.mark.parametrize(("columns", "most"), [(140, 100), (100, 100), (60, 60)])
+def test_on_a_terminal(monkeypatch, columns, most):
+    """Glyphs and colour, at most 100 columns, and no wider than the terminal."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = replace(FOUND, title="words " * 30, detail=(("seen", "more words " * 40),), reproduce=None)
+    text = on_terminal(run_of(replace(FOUND, reproduce=None), long))
+    shown = STYLE.sub("", text)
+    assert "✗ openai-py is refused" in shown
+    assert " · " in shown
+    assert STYLE.search(text)
+    assert max(map(len, shown.split("\n"))) <= most
+
+
+def test_a_terminal_without_utf_8(monkeypatch):
+    """Words instead of glyphs where the terminal can't show them."""
+
+    class Latin(io.StringIO):
+        encoding = "latin-1"
+
+        def isatty(self):
+            return True
+
+    out = Latin()
+    console.report(run_of(FOUND), out)
+    assert STYLE.sub("", out.getvalue()).isascii()
+    assert "FAIL" in out.getvalue()
+
+
+def test_the_worst_first():
+    """fail, error, inconclusive, warn, pass; what was accepted comes last."""
+    findings = [replace(FOUND, verdict=v, title=f"title {v}") for v in reversed(Verdict)]
+    accepted = replace(FOUND, accepted=True, title="title accepted")
+    text = plain(run_of(accepted, *findings))
+    assert re.findall(r"title (\w+)", text) == ["fail", "error", "inconclusive", "warn", "pass", "accepted"]
+    assert "(accepted)" in text
+
+
+def test_a_finding_in_order():
+    """Seen, because, factor, do, next, repeat: in the order in which a person asks."""
+    labels = re.findall(r"^  (\w+)  +\S", plain(run_of(FOUND)), re.MULTILINE)
+    assert labels == ["seen", "because", "unproven", "factor", "do", "next", "repeat"]
+
+
+def test_a_pass_is_short():
+    """What is well is not explained."""
+    fine = replace(FOUND, code="ok", verdict=Verdict.PASS, detail=(("seen", "200 JSON"),))
+    text = plain(run_of(fine))
+    assert re.findall(r"^  (\w+)  +\S", text, re.MULTILINE) == ["seen"]
+    assert "Let the API path" not in text
+
+
+def test_the_last_lines():
+    """What was found, what it cost, the verdict and where it lies; and what was skipped."""
+    run = run_of(
+        FOUND, skipped=(Skipped("s/x", "curl", "curl is not installed"), Skipped("s/y", None, "why"))
+    )
+    assert plain(run).endswith(
+        "skipped  s/x with curl: curl is not installed\nskipped  s/y: why\n"
+        "1 fail | 35 requests, 1,510 tokens | 4.1 s\nfail | run 20261129-174312-x7k2\n"
+    )
+    assert "\nnothing measured | " in plain(run_of(verdict=Verdict.INCONCLUSIVE))
+
+
+def test_the_command_can_be_copied():
+    """However long, the lines of a command are one command to a shell, a word never broken."""
+    import shlex
+
+    body = '{"model": "m", "messages": "' + "edgeprobe " * 30 + '"}'
+    command = shlex.join(["curl", "-sS", "-H", "content-type: application/json", "-d", body, "https://h/v1"])
+    text = plain(run_of(replace(FOUND, reproduce=Reproduce(command))))
+    block = text[text.index("  repeat ") + 12 : text.index("(not run)")]
+    assert shlex.split(block.replace("\\\n", " ")) == shlex.split(command)
+
+
+def test_a_command_that_is_none():
+    """Odd quotes are shown as they are, not stumbled over."""
+    assert "echo 'odd" in plain(run_of(replace(FOUND, reproduce=Reproduce("echo 'odd"))))
+
+
+# --- harm ------------------------------------------------------------------------------------------------
+
+HARMS = {
+    "escape": "\x1b[2J\x1b]0;owned\x07",
+    "c1 escape": "\x9b2J",
+    "bidi": "\u202egnp.exe\u2066",
+    "line ends": "a\nFAIL forged\r\nfail | run forged\x85\u2028b",
+    "markup": "[red]x[/red][link=https://evil]y[/link]:smiley:",
+    "half a pair": "\ud800",
+    "tags": "\U000e0041",
+}
+TEXTS = [
+    "product",
+    "vendor_code",
+    "title",
+    "advice",
+    "next_test",
+    "confounders",
+    "detail",
+    "label",
+    "reproduce",
+    "case",
+]
+
+
+def hostile(field: str, harm: str) -> Finding:
+    value: object = harm
+    if field == "confounders":
+        value = (harm,)
+    elif field in {"detail", "label"}:
+        row = ("seen", harm) if field == "detail" else (harm, "text")
+        return replace(FOUND, detail=(row,))
+    elif field == "reproduce":
+        value = Reproduce(f"curl '{harm}'")
+    return replace(FOUND, **{field: value})
+
+
+@pytest.mark.parametrize("field", TEXTS)
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
+def test_hostile_text_is_harmless(field, harm):
+    """Nothing in any field reaches the terminal but as visible text, and nothing can look like another finding."""
+    run = run_of(hostile(field, harm))
+    text = plain(run)
+    assert re.fullmatch(r"[\n -~]*", text)
+    shown = STYLE.sub("", on_terminal(run))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff\U000e0000-\U000e0fff]", shown)  # fmt: skip
+    for line in (*text.split("\n"), *shown.split("\n")):
+        assert not re.match(r"(FAIL|✗) forged|fail . run forged", line)
+    if harm == HARMS["markup"] and field not in {"case", "reproduce"}:
+        assert "[red]x[/red]" in re.sub(r"\n +", "", text)
+
+
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
+def test_hostile_text_around_the_findings(harm):
+    """Nor in what stands above and below them."""
+    target = replace(TARGET, model=harm, routes={"edge": Route("edge", f"https://h/{harm}")})
+    run = run_of(target=target, suites=(harm,), vantage=harm, skipped=(Skipped(harm, harm, harm),))
+    assert re.fullmatch(r"[\n -~]*", plain(run))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", STYLE.sub("", on_terminal(run)))
+
+
+def test_every_text_of_a_finding_is_tried():
+    """A field that is added to findings, and shown, is added above."""
+    text = {f.name for f in fields(Finding) if "str" in str(f.type)}
+    shown = {"product", "vendor_code", "title", "advice", "next_test", "confounders", "detail", "case"}
+    not_shown = {"code", "kind", "client", "route", "control", "variant", "evidence", "figures", "conditions"}
+    assert text == shown | not_shown
+
+
+# --- a finding always says what to do --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--max-requests", "2"), ("--max-tokens-total", "1"), ("--client", "curl", "--max-requests", "4")],
+    ids=["healthy", "requests", "tokens", "one client"],
+)
+def test_every_trouble_says_what_to_do(edgeprobe, at_lab, flags):
+    """Each finding that is not a pass has a line `do`."""
+    said = edgeprobe("run", "smoke", *at_lab, *flags)
+    findings = re.split(r"\n\n", said.out)[1:-1]
+    assert findings
+    for finding in findings:
+        assert finding.startswith("ok ") or re.search(r"^  do  ", finding, re.MULTILINE), finding
+
+
+@pytest.mark.parametrize("fault", ["silent", "reset-all", "block-all", "rate-limit", "page-530"])
+def test_every_fault_says_what_to_do(edgeprobe, at, fault):
+    """So does what is found of an edge that answers nobody."""
+    with lab.serve([fault], clock=Clock(0.01), keys=None) as served:
+        said = edgeprobe("run", "smoke", *at(served, scale=0.01))
+    findings = re.split(r"\n\n", said.out)[1:-1]
+    assert findings
+    for finding in findings:
+        assert re.search(r"^  do  ", finding, re.MULTILINE), finding
+
+
+# --- while it runs ---------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """A terminal that only remembers."""
+
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("out", [io.StringIO(), Terminal()], ids=["log", "terminal"])
+def test_progress(out):
+    """A terminal sees the cases under way, and is left as it was; a log gets no noise."""
+    case = Case("s/completion", "s", "completion", TARGET, (), "edge", {}, 1)
+    call = Call("c", case.id, Trial("t", "curl", "edge", Ask("chat")), 0)
+    sink = Progress(out)
+    for event in (Started(case), Called(call)):
+        sink(event)
+    if out.isatty():
+        assert sink._status.status == "s/completion (1 sent) · 0 found"
+    for event in (Found(replace(FOUND, case=case.id)), Finished(run_of(FOUND))):
+        sink(event)
+    sink.close()
+    text = out.getvalue()
+    if out.isatty():
+        assert "1 found" in text
+        assert text.count("\x1b[?25l") == text.count("\x1b[?25h") > 0  # the cursor is hidden, and shown again
+    else:
+        assert text == ""
