@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPEATS = 3
 MORE = 12
 """Pairs at the most, where the first `REPEATS` are mixed."""
-_P = 0.05
+P = 0.05
 _Z = 1.959964  # two-sided 95 %
 
 Step = Generator[Sequence[Trial], list[Call], list[Call]]
@@ -59,9 +59,7 @@ class Twin:
         enough = min(self.control.n, self.variant.n) >= REPEATS
         if enough and self.control.passed and self.variant.failed:
             return True
-        return (
-            self._rate(self.variant) > self._rate(self.control) and fisher(self.control, self.variant) <= _P
-        )
+        return self._rate(self.variant) > self._rate(self.control) and fisher(self.control, self.variant) <= P
 
     @property
     def unsent(self) -> NotSent | None:

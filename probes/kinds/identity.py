@@ -12,9 +12,9 @@ from probes.kinds.conclude import conclude, listed, outcome_code, shown
 from probes.kinds.isolate import Isolation, isolate
 from probes.kinds.screen import said_nothing, screen, tainted
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.study import CEILING, Study, evidence, refused
+from probes.kinds.study import CEILING, Study, evidence, passed, refused
 from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
-from probes.twins import REPEATS, Side, Twin, side, wilson
+from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -47,14 +47,15 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     if study.room() < 2 * REPEATS + len(group):
         return [_unfinished(study, group, name, Reason.BUDGET)]
     control = study.trial("confirm", study.control, "control")
-    pair = yield from study.twin(control, study.trial("confirm", name, "variant"))
+    screened = [call for call in study.seen if call.trial.client == name]
+    doubtful = any(passed(call) for call in screened)
+    pair = yield from study.twin(control, study.trial("confirm", name, "variant"), doubtful=doubtful)
     if pair.unsent is not None:
         return [_unfinished(study, group, name, Reason(pair.unsent))]
     scope = [name]
     for other in [call.trial.client for call in group if call.trial.client != name]:
         again = yield from study.one(study.trial("confirm", other))
         scope += [other] if refused(again) else []
-    screened = [call for call in study.seen if call.trial.client == name]
     seen = side([*screened, *pair.variant.calls], refused)
     if not (pair.claimed and seen.failed):
         return [_intermittent(study, name, pair, seen)]
@@ -120,19 +121,26 @@ def _named(extracted: object) -> tuple[tuple[str, str], ...]:
 
 
 def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
-    """Refused now and then: a failure of the service with its rate; the client is claimed as its factor by the exact
-    test on the pairs only, since the screening chose this client because it was refused.
+    """Refused now and then: a failure of the service with its rate.
+
+    The client is claimed as its factor only where the exact test says so twice: of the pairs alone, since the screening
+    chose this client because it was refused, and of all answers, since the pairs alone may have come out pure.
     """
+    every = side(study.controls, refused)
+    claimed = (
+        max(fisher(pair.control, pair.variant), fisher(every, seen)) <= P
+        and seen.k * every.n > every.k * seen.n
+    )
     refusal = next((call.last for call in seen.calls if refused(call)), None)
     low, high = wilson(seen.k, seen.n)
     rate = f"{seen.k} of {seen.n} times ({low:.0%} to {high:.0%} with 95 % confidence)"
     return conclude(
         study.case,
-        "blocked.client" if pair.claimed else "blocked",
+        "blocked.client" if claimed else "blocked",
         refusal,
         verdict=Verdict.FAIL if study.must_pass(name) else Verdict.WARN,
         client=name,
-        factor=Factor.CLIENT if pair.claimed else None,
+        factor=Factor.CLIENT if claimed else None,
         observed=Observed(seen.k, seen.n),
         control=pair.control.evidence,
         variant=refusal.id if refusal is not None else None,
@@ -141,8 +149,8 @@ def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
             ("seen", f"refused {rate}; {study.control} beside it {pair.control.k} of {pair.control.n}"),
             ("because", "which part of the client is not isolated: an intermittent refusal needs more pairs"),
         ),
-        confidence=Confidence.MEDIUM if pair.claimed else Confidence.LOW,
-        reason=None if pair.claimed else Reason.MIXED,
+        confidence=Confidence.MEDIUM if claimed else Confidence.LOW,
+        reason=None if claimed else Reason.MIXED,
         evidence=evidence((*seen.calls, *pair.control.calls)),
     )
 

@@ -79,10 +79,13 @@ class Study:
         self._note([call for found in sides for call in found.calls], together=len(trials))
         return sides
 
-    def twin(self, control: Trial, variant: Trial) -> Generator[Sequence[Trial], list[Call], twins.Twin]:
-        """Three pairs, and more where they come out mixed and there is room."""
+    def twin(
+        self, control: Trial, variant: Trial, *, doubtful: bool = False
+    ) -> Generator[Sequence[Trial], list[Call], twins.Twin]:
+        """Three pairs, and more where they come out mixed, or are in doubt beforehand, and there is room."""
         more = twins.MORE if self.room() >= 2 * twins.MORE else twins.REPEATS
-        found = yield from twins.twin(control, variant, refused, more=more)
+        pairs = more if doubtful else twins.REPEATS
+        found = yield from twins.twin(control, variant, refused, pairs, more)
         self._note([*found.control.calls, *found.variant.calls], together=2)
         return found
 

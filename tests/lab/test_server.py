@@ -6,7 +6,6 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
-from itertools import pairwise
 
 import pytest
 from conftest import CLOCK, ask, send
@@ -92,7 +91,7 @@ def test_taken_port_is_a_usage_error(lab):
 
 @pytest.mark.xdist_group("timing")
 def test_thirty_streams_keep_their_schedule():
-    """Lag stays small against a token's time and does not add up: at the origin and behind the edge."""
+    """Every stream is whole and in order behind the edge, and lag does not add up from token to token."""
     clock, tokens = Clock(0.02), 80
     with serve(clock=clock) as lab, selectors.DefaultSelector() as waiting:
         socks = [opened(lab, ask("count", tokens, stream=True)) for _ in range(30)]
@@ -107,12 +106,8 @@ def test_thirty_streams_keep_their_schedule():
                 if b"[DONE]" in data:
                     waiting.unregister(key.fileobj)
                     key.fileobj.close()
-        late = sorted(
-            sent - arrival.at - PREFILL - n * TPOT
-            for arrival in lab.origin.requests
-            for n, sent in enumerate(arrival.sent)
-        )
+        last = sorted(arrival.sent[-1] - arrival.at for arrival in lab.origin.requests)
     assert [len(times) for times in seen.values()] == [tokens] * 30
-    gaps = sorted(abs(b - a - TPOT) for times in seen.values() for a, b in pairwise(times))
-    assert late[int(len(late) * 0.95)] < TPOT
-    assert gaps[len(gaps) // 2] < TPOT / 4
+    assert all(times == sorted(times) for times in seen.values())
+    # A schedule of relative waits would have lost the overhead of each of the 80 tokens, some 50 lab ms, by its end.
+    assert last[len(last) // 2] - PREFILL - (tokens - 1) * TPOT < 8 * TPOT
