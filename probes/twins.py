@@ -26,9 +26,13 @@ Step = Generator[Sequence[Trial], list[Call], list[Call]]
 _FRAMING = frozenset({"content-length", "host"})
 
 
+Outcome = Callable[[Call], bool | None]
+"""Whether a call failed; `None` where it says nothing of the question, and then it does not count."""
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
-    """`k` failures in `n` calls that came back."""
+    """`k` failures in `n` calls that say something."""
 
     k: int
     n: int
@@ -77,7 +81,7 @@ def one(trial: Trial) -> Generator[Sequence[Trial], list[Call], Call]:
 
 
 def cells(
-    trials: Sequence[Trial], failed: Callable[[Call], bool], repeats: int = REPEATS
+    trials: Sequence[Trial], outcome: Outcome, repeats: int = REPEATS
 ) -> Generator[Sequence[Trial], list[Call], list[Side]]:
     """Each trial `repeats` times; the trials of one round are sent together and bought as one."""
     rounds: list[list[Call]] = []
@@ -85,19 +89,19 @@ def cells(
         rounds.append((yield [replace(trial, pair=trials[0].label) for trial in trials]))
         if unsent(rounds[-1]):
             break
-    return [side([calls[index] for calls in rounds], failed) for index in range(len(trials))]
+    return [side([calls[index] for calls in rounds], outcome) for index in range(len(trials))]
 
 
 def twin(
-    control: Trial, variant: Trial, failed: Callable[[Call], bool], repeats: int = REPEATS, more: int = MORE
+    control: Trial, variant: Trial, outcome: Outcome, repeats: int = REPEATS, more: int = MORE
 ) -> Generator[Sequence[Trial], list[Call], Twin]:
     """Pairs of control and variant; where they come out mixed, more pairs, up to `more`."""
     pairs = repeats
     calls: tuple[list[Call], list[Call]] = ([], [])
     while True:
-        for got, found in zip(calls, (yield from cells((control, variant), failed, pairs)), strict=True):
+        for got, found in zip(calls, (yield from cells((control, variant), outcome, pairs)), strict=True):
             got.extend(found.calls)
-        result = Twin(side(calls[0], failed), side(calls[1], failed))
+        result = Twin(side(calls[0], outcome), side(calls[1], outcome))
         mixed = not (result.control.passed or result.control.failed) or not (
             result.variant.passed or result.variant.failed
         )
@@ -106,9 +110,9 @@ def twin(
             return result
 
 
-def side(calls: Sequence[Call], failed: Callable[[Call], bool]) -> Side:
-    came = [call for call in calls if call.not_sent is None]
-    return Side(sum(failed(call) for call in came), len(came), tuple(calls))
+def side(calls: Sequence[Call], outcome: Outcome) -> Side:
+    said = [failed for call in calls if call.not_sent is None and (failed := outcome(call)) is not None]
+    return Side(sum(said), len(said), tuple(calls))
 
 
 def unsent(calls: Sequence[Call]) -> NotSent | None:

@@ -12,7 +12,7 @@ from probes.kinds.conclude import conclude, listed, outcome_code, shown
 from probes.kinds.isolate import Isolation, isolate
 from probes.kinds.screen import said_nothing, screen, tainted
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.study import CEILING, Study, evidence, passed, refused
+from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
 from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
 
@@ -56,7 +56,7 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     for other in [call.trial.client for call in group if call.trial.client != name]:
         again = yield from study.one(study.trial("confirm", other))
         scope += [other] if refused(again) else []
-    seen = side([*screened, *pair.variant.calls], refused)
+    seen = side([*screened, *pair.variant.calls], outcome)
     if not (pair.claimed and seen.failed):
         return [_intermittent(study, name, pair, seen)]
     isolation = yield from isolate(study, name, pair)
@@ -126,7 +126,7 @@ def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
     The client is claimed as its factor only where the exact test says so twice: of the pairs alone, since the screening
     chose this client because it was refused, and of all answers, since the pairs alone may have come out pure.
     """
-    every = side(study.controls, refused)
+    every = side(study.controls, outcome)
     claimed = (
         max(fisher(pair.control, pair.variant), fisher(every, seen)) <= P
         and seen.k * every.n > every.k * seen.n

@@ -106,7 +106,8 @@ def _user_agent_and_sdk_headers(suspect: Suspect) -> Steps:
     )
     if broken is not None:
         return Isolation(reason=Reason(broken), detail=(("because", f"not isolated: {broken}"),))
-    if any(not (s.passed or s.failed) for s in sides.values()) or not sides["both"].failed:
+    clear = all(s.n >= REPEATS and (s.passed or s.failed) for s in sides.values())
+    if not (clear and sides["both"].failed):
         return Isolation(
             reason=Reason.MIXED,
             detail=(("because", "not isolated: the cells of the experiment came out mixed"),),
@@ -160,32 +161,35 @@ def _by_user_agent(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
 
 
 def _token(suspect: Suspect) -> Generator[Sequence[Trial], list[Call], str | None]:
-    """The one word of the user agent that is refused even inside the control's; asked three times to be believed."""
+    """The one word of the user agent that is refused even inside the control's."""
     words = [
         word for word in dict.fromkeys(re.split(r"[\s/();,]+", suspect.agent)) if re.search(r"[A-Za-z]", word)
     ]
     for word in words:
         trial = suspect.trial(f"token/{word}", {_UA: f"{suspect.neutral} {word}"})
-        if suspect.study.room() < REPEATS:
-            return None
-        for _ in range(REPEATS):
-            call = yield from suspect.study.one(trial)
-            if not refused(call):
-                break
-        else:
+        if (yield from _always_refused(suspect, trial)):
             return word
     return None
+
+
+def _always_refused(suspect: Suspect, trial: Trial) -> Generator[Sequence[Trial], list[Call], bool]:
+    """Asked three times to be believed, once where the first is let pass; no where there is no room."""
+    if suspect.study.room() < REPEATS:
+        return False
+    for _ in range(REPEATS):
+        call = yield from suspect.study.one(trial)
+        if not refused(call):
+            return False
+    return True
 
 
 def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
     """Then which one of them, alone, on top of a request without any."""
     guilty: list[str] = []
     for header in suspect.sdk_headers:
-        if suspect.study.room() < REPEATS:
-            break
         others: Edits = {other: None for other in suspect.sdk_headers if other != header}
-        call = yield from suspect.study.one(suspect.trial(f"header/{header}", others))
-        guilty += [header] if refused(call) else []
+        if (yield from _always_refused(suspect, suspect.trial(f"header/{header}", others))):
+            guilty.append(header)
     said = f"the SDK's own headers ({SDK_HEADERS}): refused with them ({_score(variant)}), without {_let_pass(control)}"
     named = f"; {listed(guilty)} alone suffice{'s' if len(guilty) == 1 else ''}" if guilty else ""
     shown = guilty[:1] or suspect.sdk_headers

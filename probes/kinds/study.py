@@ -32,6 +32,11 @@ def passed(call: Call) -> bool:
     return call.last is not None and is_api_answer(call.last)
 
 
+def outcome(call: Call) -> bool | None:
+    """Refused, let pass, or neither: 429, 5xx, time-outs and redirects say nothing of identity."""
+    return True if refused(call) else False if passed(call) else None
+
+
 class Study:
     """All requests of the case go through it, so that it knows how many there were and how long they took."""
 
@@ -75,7 +80,7 @@ class Study:
         return call
 
     def cells(self, trials: Sequence[Trial]) -> Generator[Sequence[Trial], list[Call], list[twins.Side]]:
-        sides = yield from twins.cells(trials, refused)
+        sides = yield from twins.cells(trials, outcome)
         self._note([call for found in sides for call in found.calls], together=len(trials))
         return sides
 
@@ -85,7 +90,7 @@ class Study:
         """Three pairs, and more where they come out mixed, or are in doubt beforehand, and there is room."""
         more = twins.MORE if self.room() >= 2 * twins.MORE else twins.REPEATS
         pairs = more if doubtful else twins.REPEATS
-        found = yield from twins.twin(control, variant, refused, pairs, more)
+        found = yield from twins.twin(control, variant, outcome, pairs, more)
         self._note([*found.control.calls, *found.variant.calls], together=2)
         return found
 
