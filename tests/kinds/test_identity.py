@@ -278,7 +278,8 @@ def consistent(finding, calls):
     for call in calls:
         if call.last is None or not isinstance(call.trial.request, Ask):
             continue
-        if call.trial.label.startswith(f"isolate/{name}/") and "/token/" not in call.trial.label:
+        narrowing = "/token/" in call.trial.label or "/header/" in call.trial.label
+        if call.trial.label.startswith(f"isolate/{name}/") and not narrowing:
             cells[call.trial.label].append(call)
     pure = {label: count(cell) for label, cell in cells.items() if len(cell) >= 3}
     both = pure.get(f"isolate/{name}/both")
