@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from probes.model import Ask, Call, Exchange, NotSent, Spend, Target, Trial
+from probes.prices import cost, prices
 from probes.response import retry_after
 from probes.stop import Stop
 
@@ -25,6 +26,8 @@ MAX_WAIT = 5.0
 MAX_WAITS = 10.0
 """Seconds waited in one run for all of them."""
 PROMPT_TOKENS = 80
+TEMPLATE_TOKENS = 400
+"""That a server's own chat template and system prompt may add to a prompt of ours."""
 _MINUTE = 60.0
 _PAUSING = frozenset({429, 503, 529})
 
@@ -37,12 +40,25 @@ def worst_case(trial: Trial) -> tuple[int, int]:
     return (1 if request.recipe == "invalid" else PROMPT_TOKENS), request.cap
 
 
+def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
+    """The (input, output) tokens that a call was counted with, where they are more than was reserved for it."""
+    used = _used(call.last.facts.get("usage")) if call.last is not None else None
+    if used is None or not isinstance(trial.request, Ask):
+        return None
+    input_tokens, output_tokens = worst_case(trial)
+    return used if used[1] > output_tokens or used[0] > input_tokens + TEMPLATE_TOKENS else None
+
+
 class Governor:
-    """A stop of the run also ends the waiting here."""
+    """A stop of the run also ends the waiting here.
+
+    A usage above its reservation ends the buying: the next could be above it as well.
+    """
 
     def __init__(self, target: Target, clock: Clock, stop: Stop | None = None) -> None:
         self._limits = target.limits
         self._budget = target.budget
+        self._price = prices(target)
         self._clock = clock
         self._stop = stop or Stop()
         self._lock = threading.Lock()
@@ -51,12 +67,14 @@ class Governor:
         self._not_before = 0.0
         self._waited = 0.0
         self._paused = False
+        self._overrun = False
         self._requests = self._input = self._output = 0
 
     @property
     def spend(self) -> Spend:
         with self._lock:
-            return Spend(self._requests, self._input, self._output)
+            usd = self._usd(self._input, self._output)
+            return Spend(self._requests, self._input, self._output, None if usd is None else round(usd, 9))
 
     def reserve(self, trials: Sequence[Trial]) -> list[NotSent | None]:
         """Buys each trial at its worst case, or says why not; trials of one pair are bought together or not at all."""
@@ -73,15 +91,29 @@ class Governor:
     def _buy(self, group: list[Trial]) -> NotSent | None:
         if self._paused:
             return NotSent.PAUSED
-        tokens = self._input + self._output + sum(sum(worst_case(trial)) for trial in group)
-        if self._budget.requests is not None and self._requests + len(group) > self._budget.requests:
-            return NotSent.BUDGET
-        if self._budget.tokens is not None and tokens > self._budget.tokens:
+        if self._overrun or not self._affords(group):
             return NotSent.BUDGET
         self._requests += len(group)
         for trial in group:
             self._charge(trial, 1)
         return None
+
+    def _affords(self, group: list[Trial]) -> bool:
+        """Every ceiling holds even if each of the group costs its worst case."""
+        costs = [worst_case(trial) for trial in group]
+        input_tokens = self._input + sum(worst[0] for worst in costs)
+        output_tokens = self._output + sum(worst[1] for worst in costs)
+        spent = (
+            self._requests + len(group),
+            input_tokens + output_tokens,
+            self._usd(input_tokens, output_tokens),
+        )
+        ceilings = (self._budget.requests, self._budget.tokens, self._budget.usd)
+        # Money that cannot be counted is not spent.
+        return all(c is None or (s is not None and s <= c) for s, c in zip(spent, ceilings, strict=True))
+
+    def _usd(self, input_tokens: int, output_tokens: int) -> float | None:
+        return None if self._price is None else cost(self._price, input_tokens, output_tokens)
 
     @contextmanager
     def admitted(self, trial: Trial) -> Iterator[NotSent | None]:
@@ -101,6 +133,8 @@ class Governor:
                     return NotSent.INTERRUPTED
                 if self._paused:
                     return NotSent.PAUSED
+                if self._overrun:
+                    return NotSent.BUDGET
                 now = self._clock.now()
                 due = max(self._not_before, self._rate_allows(now))
                 if due <= now:
@@ -127,6 +161,7 @@ class Governor:
             used = used or (0, 0)
         if used is not None:
             with self._lock:
+                self._overrun = self._overrun or over_cap(trial, call) is not None
                 self._charge(trial, -1)
                 self._input += used[0]
                 self._output += used[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import sys
 import threading
@@ -62,15 +63,21 @@ def run(arguments: Namespace) -> int:
 def plan(arguments: Namespace) -> int:
     from probes.conduct import plan as planned
     from probes.kinds import KINDS
-    from probes.reporters.plan import report
+    from probes.prices import prices
+    from probes.reporters.plan import Row, report
 
     order = _order(arguments)
     ahead = planned(order, Secrets())
     rows = [
-        (case.id, ", ".join(c.name for c in case.clients), *KINDS[case.kind].bound(case))
+        Row(
+            case.id,
+            ", ".join(c.name for c in case.clients),
+            *KINDS[case.kind].bound(case),
+            long=KINDS[case.kind].long,
+        )
         for case in ahead.cases
     ]
-    report(rows, ahead.skipped, order.target, sys.stdout)
+    report(rows, ahead.skipped, order.target, prices(order.target), sys.stdout)
     return 0
 
 
@@ -126,25 +133,35 @@ def _order(arguments: Namespace) -> Order:
     from probes.clock import Clock
     from probes.conduct import Order
 
-    target = _target(arguments)
-    budget = target.budget
-    for value, name in ((arguments.max_requests, "requests"), (arguments.max_tokens_total, "tokens")):
-        if value is not None:
-            if value < 1:
-                raise UsageError(
-                    f"--max-{'requests' if name == 'requests' else 'tokens-total'}: {value} is not above 0"
-                )
-            budget = replace(budget, **{name: value})
+    target = _with_budget(_target(arguments), arguments)
     if arguments.time_scale != 1.0:
         _refuse_scaled(target)
     return Order(
         suites=tuple(dict.fromkeys(arguments.suites)),
-        target=replace(target, budget=budget),
+        target=target,
         only=tuple(arguments.client) if arguments.client else None,
         overrides=assignments("--set", arguments.set, "KEY=VALUE"),
         seed=arguments.seed,
         clock=Clock(arguments.time_scale),
     )
+
+
+def _with_budget(target: Target, arguments: Namespace) -> Target:
+    from probes.prices import prices
+    from probes.target_rules import NO_PRICE
+
+    flags = {
+        "requests": ("--max-requests", arguments.max_requests),
+        "tokens": ("--max-tokens-total", arguments.max_tokens_total),
+        "usd": ("--max-usd", arguments.max_usd),
+    }
+    for flag, value in flags.values():
+        if value is not None and not 0 < value < math.inf:
+            raise UsageError(f"{flag}: {value:g} is not above 0")
+    if arguments.max_usd is not None and prices(target) is None:
+        raise UsageError(f"--max-usd: cannot be kept: {NO_PRICE.format(model=target.model)}")
+    given = {name: value for name, (_, value) in flags.items() if value is not None}
+    return replace(target, budget=replace(target.budget, **given))
 
 
 def _target(arguments: Namespace) -> Target:

@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from probes import __version__, clients, config
+from probes.acceptance import lapsed
 from probes.budget import Governor
 from probes.clock import Clock
 from probes.kinds import KINDS
 from probes.live import Bench
-from probes.model import Finished, Run, Skipped
+from probes.model import Finished, Found, Run, Skipped
+from probes.output_cap import OutputCap
 from probes.redact import Redactor
 from probes.runner import run_cases, worst
 from probes.signatures import catalogue
@@ -43,6 +45,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    suites: tuple[str, ...]
     cases: tuple[Case, ...]
     skipped: tuple[Skipped, ...]
     seed: int
@@ -54,15 +57,16 @@ def plan(order: Order, secrets: Secrets) -> Plan:
     known = config.clients()
     built: list[Case] = []
     skipped: list[Skipped] = []
-    for name in order.suites:
+    suites = [load_suite(name) for name in order.suites]
+    for suite in suites:
         rows, left_out = cases(
-            load_suite(name), order.target, seed, clients=known, overrides=order.overrides, only=order.only
+            suite, order.target, seed, clients=known, overrides=order.overrides, only=order.only
         )
         built += rows
         skipped += left_out
     ready = [_available(case, skipped) for case in built]
     chosen = [replace(case, keyed=_keyed(order.target, secrets)) for case in ready if case is not None]
-    return Plan(tuple(chosen), tuple(skipped), seed)
+    return Plan(tuple(suite.name for suite in suites), tuple(chosen), tuple(skipped), seed)
 
 
 def _keyed(target: Target, secrets: Secrets) -> bool:
@@ -98,11 +102,16 @@ def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: St
         catalogue=catalogue(),
         emit=emit,
         stop=stop,
+        output_cap=OutputCap(order.target, order.clock),
+        today=started.date(),
     )
     calls, findings = run_cases(planned.cases, bench)
+    for finding in lapsed(order.target, findings, bench.today, planned.suites[0]):
+        findings.append(finding)
+        emit(Found(finding))
     run = Run(
         id=new_id(started),
-        suites=tuple(load_suite(name).name for name in order.suites),
+        suites=planned.suites,
         target=order.target,
         vantage=order.target.vantage,
         started=started,
@@ -128,6 +137,7 @@ def _check_secrets(planned: Plan, target: Target, secrets: Secrets) -> None:
         secrets.key(target)
     for route in target.routes.values():
         secrets.headers(route)
+        secrets.client_cert(route)
 
 
 def versions(chosen: Sequence[Case]) -> dict[str, str]:

@@ -1,26 +1,26 @@
 """Which API is probed, by which routes and with which clients?
 
-Files and flags become `model.Target` and `model.Client`, strictly. No secret stands in either: they name environment
-variables, which `Secrets` reads.
+Files become `model.Target` and `model.Client`, strictly, as flags do in `target_flags`. No secret stands in either:
+they name environment variables, which `Secrets` reads.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from probes import strict_yaml
+from probes import refusals, strict_yaml
 from probes.bundled import find
 from probes.credentials import PLACEHOLDER, Secrets, made_up_key
 from probes.errors import ConfigError, UsageError, did_you_mean
-from probes.model import Client, EnvRef, Route, Target
+from probes.model import Client, Refusals, Target
 from probes.redact import looks_like_key
+from probes.target_flags import assignments, normal, target_from_flags
 from probes.target_rules import ENDPOINTS, IN_ENVIRONMENT, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = [
     "ENDPOINTS",
@@ -31,6 +31,7 @@ __all__ = [
     "endpoints",
     "load_target",
     "made_up_key",
+    "read_target",
     "select",
     "target_from_flags",
 ]
@@ -38,83 +39,32 @@ __all__ = [
 TARGETS = "configs/targets"
 _EXAMPLE = "example"
 """To be copied, not to be probed."""
-_KEY_ENV = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-
 _CONVERSATIONS = frozenset({"chat", "messages"})
 
 
 def load_target(name: str | None = None) -> Target:
     """The target file that `name` (or a path) means; without a name the only one in `./configs/targets`."""
     path = find(name, TARGETS, "target") if name is not None else _only_target()
+    return read_target(path)[0]
+
+
+def read_target(path: Path) -> tuple[Target, strict_yaml.Lines]:
+    """The target of a file, and the lines of its keys."""
     data, lines = strict_yaml.load(path)
     _refuse_literal_secrets(path, lines)
     _name_routes(data, path, lines)
-    target = _normal(strict_yaml.check(data, Target, path=path, lines=lines))
-    for at, problem in problems(target):
+    if data.get("reasoning") is False:  # YAML reads `off` as a truth value
+        data["reasoning"] = "off"
+    target = normal(strict_yaml.check(data, Target, path=path, lines=lines))
+    for at, problem in _problems(target):
         strict_yaml.refuse(problem, path, lines, at)
-    return target
+    return target, lines
 
 
-def target_from_flags(
-    base_url: str,
-    api: str,
-    model: str,
-    *,
-    key_env: str | None = None,
-    no_key: bool = False,
-    endpoints: Sequence[str] = (),
-    routes: Mapping[str, str] | None = None,
-    connect_to: str | None = None,
-    proxy: str | None = None,
-    env_proxy: bool = True,
-    headers: Mapping[str, str] | None = None,
-    owned: bool = False,
-    vantage: str | None = None,
-) -> Target:
-    """A target from the command line: `base_url` is the route `edge`, `connect_to` adds `origin` (same URL).
-
-    `routes`: name → URL of further ones. `headers`: name → environment variable, on every route; `proxy` on every
-    route that dials the URL's own address. Raises UsageError that names the flag.
-    """
-    if api not in ENDPOINTS:
-        raise UsageError(f"--api: {api!r} is not valid{did_you_mean(api, ENDPOINTS)}")
-    if key_env is not None and no_key:
-        raise UsageError("--key-env and --no-key exclude each other")
-    refs = {name: EnvRef(variable) for name, variable in (headers or {}).items()}
-    if "edge" in (routes or {}):
-        raise UsageError("--route edge: that route is --base-url")
-    urls = {"edge": base_url, **(routes or {})}
-    ways = {n: Route(n, url, proxy=proxy, env_proxy=env_proxy, headers=refs) for n, url in urls.items()}
-    if connect_to is not None:
-        if "origin" in ways:
-            raise UsageError("--connect-to: it adds the route origin, which --route already names")
-        ways["origin"] = Route("origin", base_url, connect_to, env_proxy=env_proxy, headers=refs)
-    target = Target(
-        name=_host(base_url) or "target",
-        api=cast("Literal['openai', 'anthropic']", api),
-        model=model,
-        routes=ways,
-        key_env=None if no_key else key_env or _KEY_ENV[api],
-        endpoints=tuple(endpoints),
-        owned=owned,
-        vantage=vantage,
-    )
-    for at, problem in problems(target):
-        raise UsageError(f"{_flag(at, set(routes or ()))}: {problem}")
-    return _normal(target)
-
-
-def assignments(flag: str, texts: Iterable[str], form: str) -> dict[str, str]:
-    """`NAME=VALUE` arguments of a repeatable flag; `form` says in an error how to write one."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (equals and name and value):
-            raise UsageError(f"{flag}: write {flag} {form}")
-        if name in found:
-            raise UsageError(f"{flag}: {name} is given twice")
-        found[name] = value
-    return found
+def _problems(target: Target) -> Iterator[tuple[strict_yaml.KeyPath, str]]:
+    yield from problems(target)
+    if target.clients != Refusals() or target.accepted:
+        yield from refusals.problems(target, clients())
 
 
 def endpoints(target: Target) -> tuple[str, ...]:
@@ -209,30 +159,3 @@ def _fill_names(
             strict_yaml.refuse("unknown key; the key above is the name", path, lines, (key, name, "name"))
         row["name"] = name
     return rows
-
-
-def _normal(target: Target) -> Target:
-    routes = {n: replace(route, base_url=route.base_url.rstrip("/")) for n, route in target.routes.items()}
-    return replace(target, routes=routes)
-
-
-def _host(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
-
-
-def _flag(at: strict_yaml.KeyPath, named: set[str]) -> str:
-    """The flag that a key path of a target came from; `named`: the routes of `--route`."""
-    match at:
-        case ("routes", str(route), *rest) if not rest or rest == ["base_url"]:
-            return f"--route {route}" if route in named else "--base-url"
-        case ("routes", _, "headers", str(header), *_):
-            return f"--header {header}"
-        case ("routes", _, key):
-            return f"--{key}".replace("_", "-")
-        case ("endpoints", *_):
-            return "--endpoint"
-        case _:
-            return f"--{at[0]}".replace("_", "-")

@@ -45,6 +45,23 @@ class Secrets:
             for name, ref in route.headers.items()
         }
 
+    def client_cert(self, route: Route) -> tuple[str, str | None] | None:
+        """The files of the route's client certificate and of its key; an unset variable or no file is a UsageError."""
+        if route.client_cert is None:
+            return None
+        cert = self._file(route.client_cert.env, f"the client_cert of route {route.name}")
+        if route.client_key is None:
+            return cert, None
+        return cert, self._file(route.client_key.env, f"the client_key of route {route.name}")
+
+    def _file(self, variable: str, what: str) -> str:
+        path = self._environ.get(variable)
+        if not path:
+            raise UsageError(f"{variable} is not set: it holds the path of {what}")
+        if not os.access(path, os.R_OK):
+            raise UsageError(f"{variable}: {what} cannot be read at {path}")
+        return path
+
     def values(self, *targets: Target) -> tuple[str, ...]:
         """What must be redacted: the secrets these targets name that are set, and the passwords of proxies."""
         names = [target.key_env for target in targets]

@@ -13,11 +13,13 @@ from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import date
 
     from probes.budget import Governor
     from probes.clock import Clock
     from probes.credentials import Secrets
     from probes.model import Exchange, Planned, Route, Sink, Trial
+    from probes.output_cap import OutputCap
     from probes.redact import Redactor
     from probes.signatures import Catalogue
     from probes.stop import Stop
@@ -33,7 +35,7 @@ RESOLUTION = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all cases of a live run share. `emit` never raises."""
+    """What all cases of a live run share. `emit` never raises; `today` decides which acceptances hold."""
 
     clock: Clock
     governor: Governor
@@ -42,6 +44,8 @@ class Bench:
     catalogue: Catalogue
     emit: Sink
     stop: Stop
+    output_cap: OutputCap
+    today: date
 
 
 class Live:
@@ -94,16 +98,29 @@ class Live:
 
     def _note(self, call: Call) -> None:
         last = call.last
-        if last is not None:
-            silent = last.status is None and last.error is not None and last.error.kind in SILENT
-            self._silent = self._silent + 1 if silent else 0
-        self.calls.append(call)
+        with self._lock:
+            if last is not None:
+                silent = last.status is None and last.error is not None and last.error.kind in SILENT
+                self._silent = self._silent + 1 if silent else 0
+            self.calls.append(call)
         self._bench.emit(Called(call))
 
     def admit(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
-        """Wait for the trial's start and its admission, then send it."""
+        """Wait for the trial's start and its admission, then send it; again where only its cap's name was refused."""
         bench = self._bench
         bench.stop.wait(bench.clock.machine(planned_at - bench.clock.now()))
+        with bench.output_cap.turn(trial) as named:
+            call = self._admitted(named, repeat, planned_at, together)
+            if not bench.output_cap.learns(named, call):
+                return call
+            [refused] = bench.governor.reserve([trial])
+            if refused is not None:
+                return call
+            self._note(self._relabelled(call))
+            return self._admitted(bench.output_cap.named(trial), repeat, bench.clock.now(), together)
+
+    def _admitted(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
+        bench = self._bench
         with bench.governor.admitted(trial) as why:
             if why is not None:
                 return unsent(self._case, trial, repeat, why)
@@ -111,6 +128,13 @@ class Live:
             call = self._send(trial, repeat, together)
             bench.governor.settle(trial, call)
             return replace(call, own_lag=round(max(lag, 0.0), 6))
+
+    def _relabelled(self, call: Call) -> Call:
+        """A call that no flow asked for, under a label of its own."""
+        label = f"output_cap/{call.trial.label}"
+        name = call_id(self._case, label, call.repeat)
+        exchanges = tuple(replace(e, id=f"{name}/{hop}") for hop, e in enumerate(call.exchanges))
+        return replace(call, id=name, trial=replace(call.trial, label=label), exchanges=exchanges)
 
     def _send(self, trial: Trial, repeat: int, together: int) -> Call:
         bench, limits = self._bench, self._case.target.limits

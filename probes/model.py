@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from random import Random
 from typing import Any, ClassVar, Literal
@@ -117,7 +117,10 @@ class EnvRef:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way to reach the target; `connect_to` is the address dialled instead of the URL's own."""
+    """A way to reach the target; `connect_to` is the address dialled instead of the URL's own.
+
+    `client_cert`, `client_key`: variables that hold the paths of PEM files; the key may stand in the certificate's.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -127,6 +130,8 @@ class Route:
     proxy: str | None = None
     env_proxy: bool = True
     headers: Mapping[str, EnvRef] = field(default_factory=dict)
+    client_cert: EnvRef | None = None
+    client_key: EnvRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +158,60 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slo:
+    """Seconds that users were promised: to the first token, and for each one after it."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    ttft: float | None = None
+    tpot: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """Clients by what their refusal means. `must_pass: None` takes the default, see `refusals.must_pass`."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    must_pass: tuple[str, ...] | None = None
+    may_fail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A finding that the operator knows of and lives with, up to and with the day `until`. Without `client` it is
+    whichever client's.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    code: str
+    reason: str
+    client: str | None = None
+    until: date | None = None
+
+
+OutputCap = Literal["max_tokens", "max_completion_tokens"]
+"""The parameter that caps an answer of the endpoint `chat`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
-    """The API under test. `key_env` names the variable that holds the key; `None` means keyless."""
+    """The API under test. `key_env` names the variable that holds the key; `None` means keyless.
+
+    `output_cap: auto` is found in the run. `reasoning: off` asks for answers without reasoning where the model is
+    known to take that. `prices: None` takes those of `configs/prices.yaml`, where it has the model.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -168,6 +225,12 @@ class Target:
     limits: Limits = Limits()
     budget: Budget = Budget()
     vantage: str | None = None
+    clients: Refusals = Refusals()
+    accepted: tuple[Acceptance, ...] = ()
+    slo: Slo = Slo()
+    output_cap: Literal["auto"] | OutputCap = "auto"
+    reasoning: Literal["off"] | None = None
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +256,7 @@ class Ask:
     `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `invalid` (refused by type
     before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
+    `cap_name`: set by the driver to what the server takes.
     """
 
     endpoint: str
@@ -201,6 +265,7 @@ class Ask:
     cap: int = 16
     key: Literal["target", "made_up"] = "target"
     edits: Mapping[str, str | None] = field(default_factory=dict)
+    cap_name: OutputCap = "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)

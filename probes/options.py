@@ -151,6 +151,9 @@ def _choice_flags(parser: Parser) -> None:
     parser.add_argument(
         "--max-tokens-total", type=int, metavar="N", help="budget of tokens (default: the target's)"
     )
+    parser.add_argument(
+        "--max-usd", type=float, metavar="X", help="budget of US dollars (default: the target's)"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
     parser.add_argument("--time-scale", type=_scale, default=1.0, metavar="X", help=_SCALE_HELP)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes.budget import over_cap, worst_case
 from probes.kinds.conclude import conclude, listed
 from probes.model import Confidence, Layer, Observed, Verdict
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def passive(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """Findings that the case's calls hold beside the answer to its question."""
-    return [*_redirects(case, calls), *_leaks(case, calls)]
+    return [*_redirects(case, calls), *_leaks(case, calls), *_over_cap(case, calls)]
 
 
 def _redirects(case: Case, calls: Sequence[Call]) -> list[Finding]:
@@ -68,5 +69,27 @@ def _leaks(case: Case, calls: Sequence[Call]) -> list[Finding]:
             ),
             confidence=Confidence.HIGH,
             evidence=tuple(ex.id for _, ex in echoing),
+        )
+    ]
+
+
+def _over_cap(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """The budget reserves what a request may cost at the most; this server charges more."""
+    above = [(call, used) for call in calls if (used := over_cap(call.trial, call)) is not None]
+    if not above:
+        return []
+    call, (input_tokens, output_tokens) = above[0]
+    reserved = worst_case(call.trial)
+    said = f"{input_tokens:,} input and {output_tokens:,} output tokens where at most {reserved[0]:,} and {reserved[1]:,} were reserved"
+    return [
+        conclude(
+            case,
+            "usage.over_cap",
+            call.last,
+            client=call.trial.client,
+            observed=Observed(len(above), len(calls)),
+            detail=(("seen", said), ("so", "nothing more is sent in this run: its budget could not be kept")),
+            confidence=Confidence.HIGH,
+            evidence=tuple(call.last.id for call, _ in above if call.last is not None),
         )
     ]

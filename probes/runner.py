@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from probes.acceptance import FAMILY, accepted
 from probes.attribution import attribute
 from probes.kinds import KINDS
 from probes.kinds.conclude import conclude
@@ -134,14 +135,20 @@ def run_case(case: Case, bench: Bench) -> tuple[list[Call], list[Finding]]:
         findings = judge(case, live, bench.redactor.text)
     finally:
         live.close()
+    findings = [accepted(finding, case.target, bench.today) for finding in findings]
     for finding in findings:
         bench.emit(Found(finding))
     return live.calls, findings
 
 
 def worst(findings: Iterable[Finding]) -> Verdict:
-    """The run's verdict; an accepted finding does not count, and nothing measured is inconclusive."""
-    seen = {finding.verdict for finding in findings if not finding.accepted}
+    """The run's verdict; an accepted finding does not count, and nothing measured is inconclusive.
+
+    What is said of acceptances is no measurement.
+    """
+    counted = [finding for finding in findings if not finding.accepted]
+    measured = any(finding.kind != FAMILY for finding in counted)
+    seen = {finding.verdict for finding in counted} if measured else set()
     return next((verdict for verdict in _WORST_FIRST if verdict in seen), Verdict.INCONCLUSIVE)
 
 

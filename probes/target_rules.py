@@ -8,13 +8,15 @@ from math import isfinite
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from probes import acceptance
 from probes.errors import did_you_mean
+from probes.prices import prices
 from probes.redact import looks_like_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from probes.model import Budget, Limits, Route, Target
+    from probes.model import Budget, Limits, Prices, Route, Slo, Target
     from probes.strict_yaml import KeyPath
 
     Problem = tuple[KeyPath, str]
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 ENDPOINTS = {"openai": ("chat", "responses", "models"), "anthropic": ("messages", "models")}
 """By API; the first is tested when the target declares none."""
 IN_ENVIRONMENT = "secrets live in the environment"
+NO_PRICE = (
+    "no price of {model} is known; give the target prices: {{input: …, output: …}} in usd per million tokens"
+)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
 _NAME = re.compile(r"[A-Za-z0-9._:-]+")
@@ -45,20 +50,19 @@ def problems(target: Target) -> Iterator[Problem]:
     for route in target.routes.values():
         for key, problem in _route_problems(route):
             yield ("routes", route.name, *key), problem
-    yield from _number_problems("limits", target.limits)
-    yield from _number_problems("budget", target.budget)
-    if target.budget.usd is not None:
-        yield ("budget", "usd"), "cannot be kept yet, since no prices are known; use requests and tokens"
+    for section in ("limits", "budget", "slo", "prices"):
+        yield from _number_problems(section, getattr(target, section))
+    if target.budget.usd is not None and prices(target) is None:
+        yield ("budget", "usd"), f"cannot be kept: {NO_PRICE.format(model=target.model)}"
+    yield from acceptance.problems(target)
 
 
-def _number_problems(section: str, numbers: Limits | Budget) -> Iterator[Problem]:
-    least = "above" if section == "limits" else "at least"
-    for name in (field.name for field in fields(numbers)):
+def _number_problems(section: str, numbers: Limits | Budget | Slo | Prices | None) -> Iterator[Problem]:
+    zero = section in {"budget", "prices"}
+    for name in (field.name for field in fields(numbers)) if numbers is not None else ():
         value = getattr(numbers, name)
-        if value is not None and not (
-            isfinite(value) and (value > 0 or (value == 0 and section == "budget"))
-        ):
-            yield (section, name), f"must be {least} 0, not {value:g}"
+        if value is not None and not (isfinite(value) and (value > 0 or (value == 0 and zero))):
+            yield (section, name), f"must be {'at least' if zero else 'above'} 0, not {value:g}"
 
 
 def _route_problems(route: Route) -> Iterator[Problem]:
@@ -66,12 +70,8 @@ def _route_problems(route: Route) -> Iterator[Problem]:
         yield (), "a route's name is letters, digits, dots, dashes and underscores"
     if problem := _url_problem(route.base_url, bare=False):
         yield ("base_url",), problem
-    if route.connect_to is not None:
-        address = _ADDRESS.fullmatch(route.connect_to)
-        if not address or not 0 < int(address[1]) < 2**16:
-            yield ("connect_to",), "must be HOST:PORT, such as 10.0.0.5:443 or [2001:db8::1]:443"
-        if route.proxy is not None:
-            yield ("connect_to",), "cannot be had together with proxy, which does the dialling"
+    if route.connect_to is not None and (problem := _address_problem(route)):
+        yield ("connect_to",), problem
     if route.proxy is not None and (problem := _url_problem(route.proxy, bare=True)):
         yield ("proxy",), problem
     for header, ref in route.headers.items():
@@ -79,6 +79,22 @@ def _route_problems(route: Route) -> Iterator[Problem]:
             yield ("headers", header), "is not the name of an HTTP header"
         for _, problem in _variable_problems((), ref.env):
             yield ("headers", header, "env"), problem
+    yield from _certificate_problems(route)
+
+
+def _address_problem(route: Route) -> str | None:
+    address = _ADDRESS.fullmatch(route.connect_to or "")
+    if not address or not 0 < int(address[1]) < 2**16:
+        return "must be HOST:PORT, such as 10.0.0.5:443 or [2001:db8::1]:443"
+    return None if route.proxy is None else "cannot be had together with proxy, which does the dialling"
+
+
+def _certificate_problems(route: Route) -> Iterator[Problem]:
+    if route.client_key is not None and route.client_cert is None:
+        yield ("client_key",), "goes with a client_cert"
+    for name, path in (("client_cert", route.client_cert), ("client_key", route.client_key)):
+        if path is not None:
+            yield from _variable_problems((name, "env"), path.env)
 
 
 def _variable_problems(at: KeyPath, variable: str) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from probes.conduct import Order, conduct
 from probes.config import target_from_flags
 from probes.credentials import Secrets
 from probes.live import Bench
+from probes.output_cap import OutputCap
 from probes.redact import Redactor
 from probes.signatures import catalogue
 from probes.stop import Stop
@@ -56,6 +58,8 @@ def bench_for(
         catalogue=catalogue(),
         emit=emit,
         stop=stop or Stop(),
+        output_cap=OutputCap(target, clock),
+        today=datetime.now(UTC).date(),
     )
 
 

@@ -92,6 +92,7 @@ class Session:
             upload.seek(0)
             source = upload.fileno() if body else None
             config = _config(url, method, headers, source, route, seconds)
+            config += _certificate(self._setting.secrets.client_cert(route))
             trace = Trace(
                 url, upload=len(body), body_limit=limits.body_bytes, scale=self._setting.clock.scale
             )
@@ -158,6 +159,13 @@ def _config(url: str, method: str, headers: Headers, body: int | None, route: Ro
     elif not uses_env_proxy(route):
         lines.append(("noproxy", "*"))
     return "".join(f'{option} = "{_quoted(value)}"\n' for option, value in lines)
+
+
+def _certificate(cert: tuple[str, str | None] | None) -> str:
+    if cert is None:
+        return ""
+    options = zip(("cert", "key"), cert, strict=True)
+    return "".join(f'{option} = "{_quoted(path)}"\n' for option, path in options if path is not None)
 
 
 def _line(name: str, value: str | None) -> str:

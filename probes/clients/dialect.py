@@ -45,7 +45,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     else:
         text = _COUNT if ask.recipe == "count" else _HELLO
         messages = [{"role": "user", "content": f"[{salt}] {text}" if salt else text}]
-    out: dict[str, Any] = {"model": target.model, "messages": messages, "max_tokens": ask.cap}
+    out: dict[str, Any] = {"model": target.model, "messages": messages, ask.cap_name: ask.cap}
     if ask.stream:
         out["stream"] = True
         if target.api == "openai":

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _TEXT = 300
+Certificate = tuple[str, str | None]
+"""The paths of a PEM certificate and of its key, which may stand in the same file."""
 
 
-def http_client(family_client: Any, family: str, route: Route) -> Any:
+def http_client(family_client: Any, family: str, route: Route, cert: Certificate | None = None) -> Any:
     """The SDK's own default client, untouched but for a shared TLS context, observed.
 
     `family_client` is its class, `family` the name of the HTTP library it comes from. The context is the one the
-    library would make itself; making it takes most of the time that a client costs.
+    library would make itself; making it takes most of the time that a client costs. `cert`: the client's own.
     """
-    options: dict[str, Any] = {"verify": tls_context(family)}
+    options: dict[str, Any] = {"verify": tls_context(family, cert)}
     if route.proxy:
         options["proxy"] = route.proxy
     client = family_client(**options)
@@ -33,14 +35,18 @@ def http_client(family_client: Any, family: str, route: Route) -> Any:
     return client
 
 
-def tls_context(family: str) -> ssl.SSLContext:
-    return _tls_context(family, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+def tls_context(family: str, cert: Certificate | None = None) -> ssl.SSLContext:
+    return _tls_context(family, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"), cert)
 
 
 @lru_cache
-def _tls_context(family: str, _file: str | None, _dir: str | None) -> ssl.SSLContext:
+def _tls_context(
+    family: str, _file: str | None, _dir: str | None, cert: Certificate | None
+) -> ssl.SSLContext:
     """Cached for as long as the environment names the same certificates."""
     context: ssl.SSLContext = importlib.import_module(family).create_ssl_context()
+    if cert is not None:
+        context.load_cert_chain(*cert)
     return context
 
 

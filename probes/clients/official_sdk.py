@@ -52,7 +52,8 @@ class Session:
         self._sender = sender
         self._route = route
         setting = sender.setting
-        self._http = http_client(sender.module.DefaultHttpxClient, sender.family(), route)
+        cert = setting.secrets.client_cert(route)
+        self._http = http_client(sender.module.DefaultHttpxClient, sender.family(), route, cert)
         self._sdk = sender.client_class(
             api_key="EMPTY",
             base_url=route.base_url,

@@ -37,7 +37,8 @@ class Session:
     def __init__(self, setting: Setting, route: Route) -> None:
         self._setting = setting
         self._route = route
-        self._http: httpx.Client = http_client(httpx.Client, "httpx", route)
+        cert = setting.secrets.client_cert(route)
+        self._http: httpx.Client = http_client(httpx.Client, "httpx", route, cert)
         self._http.timeout = httpx.Timeout(None)
 
     def __enter__(self) -> Self:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from probes.acceptance import apart
+from probes.attribution import is_refusal
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict
+from probes.refusals import must_pass
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -96,7 +99,8 @@ def by_outcome(case: Case, calls: Sequence[Call], what: str) -> list[Finding]:
     failed = {call.trial.client for call in calls if not _good(call)}
     for call in calls:
         if not (_good(call) and call.trial.client in failed):
-            groups.setdefault(_outcome(call), []).append(call)
+            key = (*_outcome(call), apart(case.target, call.trial.client) if not _good(call) else None)
+            groups.setdefault(key, []).append(call)
     return [_group_finding(case, members, calls, what) for members in groups.values()]
 
 
@@ -126,7 +130,9 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         )  # fmt: skip
     code, good = outcome_code(last.last), _good(last)
     asked = sum(call.trial.client in names and call.not_sent is None for call in every)
-    titled = {"title": f"{what} is good through {listed(names)}"} if good else {}
+    titled: dict[str, Any] = {"title": f"{what} is good through {listed(names)}"} if good else {}
+    if _refused(last.last) and not any(must_pass(case.client(name), case.target) for name in names):
+        titled["verdict"] = Verdict.WARN
     return conclude(
         case,
         code,
@@ -140,6 +146,11 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         evidence=tuple(call.last.id for call in calls if call.last is not None),
         **titled,
     )
+
+
+def _refused(exchange: Exchange) -> bool:
+    """By an answer: a reset here need not be for who asked."""
+    return exchange.status is not None and is_refusal(exchange)
 
 
 def _as_the_caller_saw_it(calls: Sequence[Call]) -> tuple[tuple[str, str], ...]:

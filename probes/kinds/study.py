@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes import twins
+from probes.acceptance import apart
 from probes.attribution import is_api_answer, is_refusal
 from probes.config import conversation
 from probes.kinds.conclude import outcome_code
 from probes.model import Ask, Trial
+from probes.refusals import must_pass
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -131,19 +133,21 @@ class Study:
             self.controls = [call for call in self.seen if call.trial.client == self.control]
 
     def groups(self) -> list[list[Call]]:
-        """Refusals by (layer, product, code, vendor code), one call per client; none where nobody passes."""
+        """Refusals by (layer, product, code, vendor code), one call per client; none where nobody passes.
+
+        A client that an acceptance names is a group of its own: with the others' it would be accepted as well.
+        """
         found: dict[tuple[object, ...], dict[str, Call]] = {}
         for call in self.refusing() if self.passing() else []:
             assert call.last is not None
             made = call.last.attribution
-            key = (made.layer, made.product, outcome_code(call.last), made.vendor_code) if made else ()
+            alike = (made.layer, made.product, outcome_code(call.last), made.vendor_code) if made else ()
+            key = (*alike, apart(self.case.target, call.trial.client))
             found.setdefault(key, {}).setdefault(call.trial.client, call)
         return [list(members.values()) for members in found.values()]
 
     def must_pass(self, client: str) -> bool:
-        """By default the SDKs of the target's own API, and curl."""
-        declared = self.case.client(client)
-        return declared.genuine and (declared.api == self.case.target.api or declared.kind == "curl")
+        return must_pass(self.case.client(client), self.case.target)
 
     def representative(self, group: list[Call]) -> str:
         """The genuine client that most customers use, and that can be edited."""

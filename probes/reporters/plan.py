@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Skipped, Target
+    from probes.model import Prices, Skipped, Target
 
-Row = tuple[str, str, int, int, float]
-"""(case, clients, requests, tokens, seconds), each at the most."""
+_MILLION = 1_000_000
 
 
-def report(rows: Sequence[Row], skipped: Sequence[Skipped], target: Target, out: TextIO) -> None:
+class Row(NamedTuple):
+    """A case: `requests` and `tokens` at the most, `seconds` for a server that answers at once."""
+
+    case: str
+    clients: str
+    requests: int
+    tokens: int
+    seconds: float
+    long: bool = False
+
+
+def report(
+    rows: Sequence[Row], skipped: Sequence[Skipped], target: Target, price: Prices | None, out: TextIO
+) -> None:
     lines = [f"target   {target.name} ({target.api}, {target.model})"]
     for name, route in target.routes.items():
         lines.append(
             f"route    {name:<8} {route.base_url}{f' at {route.connect_to}' if route.connect_to else ''}"
         )
-    width = max((len(row[0]) for row in rows), default=7)
+    width = max((len(row.case) for row in rows), default=7)
     lines += ["", f"{'case':<{width}}  requests    tokens  seconds  clients"]
-    for case, clients, requests, tokens, seconds in rows:
-        lines.append(f"{case:<{width}}  {requests:>8}  {tokens:>8,}  {seconds:>7.0f}  {clients}")
-    requests, tokens = sum(row[2] for row in rows), sum(row[3] for row in rows)
+    for row in rows:
+        lines.append(
+            f"{row.case:<{width}}  {row.requests:>8}  {row.tokens:>8,}  {row.seconds:>7.0f}  {row.clients}"
+        )
+    requests, tokens = sum(row.requests for row in rows), sum(row.tokens for row in rows)
+    seconds = _seconds(rows, requests, target.limits.per_minute)
     budget = target.budget
+    usd = "" if budget.usd is None else f", ${budget.usd:g}"
     lines += [
-        f"{'at most':<{width}}  {requests:>8}  {tokens:>8,}",
-        f"budget   {_or_none(budget.requests)} requests, {_or_none(budget.tokens)} tokens",
+        f"{'at most':<{width}}  {requests:>8}  {tokens:>8,}  {seconds:>7.0f}",
+        f"money    {_money(tokens, price, target.model)}",
+        f"time     about {_minutes(seconds)} where the server answers at once",
+        f"budget   {_or_none(budget.requests)} requests, {_or_none(budget.tokens)} tokens{usd}",
         *(f"skipped  {s.case}{f' with {s.client}' if s.client else ''}: {s.reason}" for s in skipped),
         "nothing was sent",
     ]
     out.write("\n".join(lines) + "\n")
+
+
+def _money(tokens: int, price: Prices | None, model: str) -> str:
+    """Every token at the dearer of the two prices: which of them are input is not known beforehand."""
+    if price is None:
+        return f"no price of {model} is known"
+    usd = tokens * max(price.input, price.output) / _MILLION
+    return f"at most ${usd:.4f} (${price.input:g} input, ${price.output:g} output per million tokens)"
+
+
+def _seconds(rows: Sequence[Row], requests: int, per_minute: int | None) -> float:
+    """Long cases run beside the short ones, which run one after the other."""
+    short = sum(row.seconds for row in rows if not row.long)
+    together = max([short, *(row.seconds for row in rows if row.long)])
+    return together if per_minute is None else max(together, (requests / per_minute - 1) * 60)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{max(seconds / 60, 0.1):.1f} minutes"
 
 
 def _or_none(ceiling: int | None) -> str:

@@ -1,0 +1,111 @@
+"""Which API is probed, as flags say it?
+
+No secret stands in them: they name environment variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import urlsplit
+
+from probes.errors import UsageError, did_you_mean
+from probes.model import EnvRef, Route, Target
+from probes.target_rules import ENDPOINTS, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from probes.strict_yaml import KeyPath
+
+_KEY_ENV = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+
+
+def target_from_flags(
+    base_url: str,
+    api: str,
+    model: str,
+    *,
+    key_env: str | None = None,
+    no_key: bool = False,
+    endpoints: Sequence[str] = (),
+    routes: Mapping[str, str] | None = None,
+    connect_to: str | None = None,
+    proxy: str | None = None,
+    env_proxy: bool = True,
+    headers: Mapping[str, str] | None = None,
+    owned: bool = False,
+    vantage: str | None = None,
+) -> Target:
+    """A target from the command line: `base_url` is the route `edge`, `connect_to` adds `origin` (same URL).
+
+    `routes`: name → URL of further ones. `headers`: name → environment variable, on every route; `proxy` on every
+    route that dials the URL's own address. Raises UsageError that names the flag.
+    """
+    if api not in ENDPOINTS:
+        raise UsageError(f"--api: {api!r} is not valid{did_you_mean(api, ENDPOINTS)}")
+    if key_env is not None and no_key:
+        raise UsageError("--key-env and --no-key exclude each other")
+    refs = {name: EnvRef(variable) for name, variable in (headers or {}).items()}
+    if "edge" in (routes or {}):
+        raise UsageError("--route edge: that route is --base-url")
+    urls = {"edge": base_url, **(routes or {})}
+    ways = {n: Route(n, url, proxy=proxy, env_proxy=env_proxy, headers=refs) for n, url in urls.items()}
+    if connect_to is not None:
+        if "origin" in ways:
+            raise UsageError("--connect-to: it adds the route origin, which --route already names")
+        ways["origin"] = Route("origin", base_url, connect_to, env_proxy=env_proxy, headers=refs)
+    target = Target(
+        name=_host(base_url) or "target",
+        api=cast("Literal['openai', 'anthropic']", api),
+        model=model,
+        routes=ways,
+        key_env=None if no_key else key_env or _KEY_ENV[api],
+        endpoints=tuple(endpoints),
+        owned=owned,
+        vantage=vantage,
+    )
+    for at, problem in problems(target):
+        raise UsageError(f"{_flag(at, set(routes or ()))}: {problem}")
+    return normal(target)
+
+
+def assignments(flag: str, texts: Iterable[str], form: str) -> dict[str, str]:
+    """`NAME=VALUE` arguments of a repeatable flag; `form` says in an error how to write one."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name and value):
+            raise UsageError(f"{flag}: write {flag} {form}")
+        if name in found:
+            raise UsageError(f"{flag}: {name} is given twice")
+        found[name] = value
+    return found
+
+
+def normal(target: Target) -> Target:
+    """Without trailing slashes of base URLs."""
+    routes = {n: replace(route, base_url=route.base_url.rstrip("/")) for n, route in target.routes.items()}
+    return replace(target, routes=routes)
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _flag(at: KeyPath, named: set[str]) -> str:
+    """The flag that a key path of a target came from; `named`: the routes of `--route`."""
+    match at:
+        case ("routes", str(route), *rest) if not rest or rest == ["base_url"]:
+            return f"--route {route}" if route in named else "--base-url"
+        case ("routes", _, "headers", str(header), *_):
+            return f"--header {header}"
+        case ("routes", _, key):
+            return f"--{key}".replace("_", "-")
+        case ("endpoints", *_):
+            return "--endpoint"
+        case _:
+            return f"--{at[0]}".replace("_", "-")
