@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import shlex
 import sys
 import threading
 from contextlib import contextmanager
@@ -94,6 +95,40 @@ def explain(arguments: Namespace) -> int:
     from probes.vocabulary import explain as explained
 
     sys.stdout.write(f"{explained(arguments.code)}\n")
+    return 0
+
+
+def validate(arguments: Namespace) -> int:
+    from probes import schemas
+    from probes.checkup import checkup
+
+    if arguments.schema is not None:
+        sys.stdout.write(schemas.text(arguments.schema))
+        return 0
+    found = checkup(arguments.suites, arguments.target, Secrets() if arguments.env else None)
+    if found.problems:
+        sys.stderr.write("".join(f"{problem}\n" for problem in found.problems))
+        return 2
+    sys.stdout.write(f"ok       {', '.join(f'{n:,} {what}' for what, n in found.counts.items())}\n")
+    return 0
+
+
+def init(arguments: Namespace) -> int:
+    from probes import starter
+
+    folder = Path(arguments.folder)
+    written, kept = starter.write(folder)
+    lines = [f"wrote    {path}" for path in written] + [f"kept     {path}" for path in kept]
+    go = [] if folder == Path() else [f"cd {shlex.quote(str(folder))}"]
+    steps = [
+        *go,
+        "$EDITOR configs/targets/prod.yaml       # base_url, model, key_env",
+        "edgeprobe validate --env",
+        "edgeprobe plan smoke                    # sends nothing",
+        "edgeprobe run smoke",
+    ]
+    lines += [f"{'next' if step is steps[0] else '':<8} {step}" for step in steps]
+    sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 

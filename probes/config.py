@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 TARGETS = "configs/targets"
-_EXAMPLE = "example"
+EXAMPLE = "example"
 """To be copied, not to be probed."""
 _CONVERSATIONS = frozenset({"chat", "messages"})
 
@@ -117,7 +117,7 @@ def select(known: Mapping[str, Client], spec: str | Sequence[str], target: Targe
 
 
 def _only_target() -> Path:
-    found = sorted(path for path in Path(TARGETS).glob("*.yaml") if path.stem != _EXAMPLE)
+    found = sorted(path for path in Path(TARGETS).glob("*.yaml") if path.stem != EXAMPLE)
     if len(found) == 1:
         return found[0]
     flags = "--base-url URL --api openai|anthropic --model M"

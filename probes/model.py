@@ -228,7 +228,7 @@ class Target:
     clients: Refusals = Refusals()
     accepted: tuple[Acceptance, ...] = ()
     slo: Slo = Slo()
-    output_cap: Literal["auto"] | OutputCap = "auto"
+    output_cap: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     reasoning: Literal["off"] | None = None
     prices: Prices | None = None
 

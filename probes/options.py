@@ -44,7 +44,7 @@ def parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for add in (_demo, _run, _plan, _report, _explain, _lab):
+    for add in (_demo, _run, _plan, _report, _explain, _validate, _init, _lab):
         add(commands)
     return parser
 
@@ -90,6 +90,25 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
 def _explain(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "explain", "say what a finding code means and whose move it is")
     parser.add_argument("code", metavar="CODE", help="such as blocked.client, or a family such as stream")
+
+
+def _validate(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "validate", "read every file, send nothing, and say what is wrong in which line"
+    )
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="only these (default: all)")
+    parser.add_argument("--target", metavar="NAME", help="only this target (default: all)")
+    parser.add_argument("--env", action="store_true", help="also check that the variables they name are set")
+    parser.add_argument(
+        "--schema",
+        choices=("target", "suite"),
+        help="print the JSON Schema of such a file, for editors, and end",
+    )
+
+
+def _init(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(commands, "init", "write a commented starter set of files; never overwrites one")
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where (default: here)")
 
 
 def _lab(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -36,7 +36,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class _SuiteFile:
+class SuiteFile:
     name: str
     cases: tuple[Row, ...]
 
@@ -55,7 +55,7 @@ def load_suite(name: str) -> Suite:
     """The suite that `name` (or a path) means; whether its kinds exist is seen when its cases are built."""
     path = find(name, "suites", "suite")
     data, lines = strict_yaml.load(path)
-    read = strict_yaml.check(data, _SuiteFile, path=path, lines=lines)
+    read = strict_yaml.check(data, SuiteFile, path=path, lines=lines)
     if not _NAME.fullmatch(read.name):
         said = "must be letters, digits, dots, dashes and underscores"
         strict_yaml.refuse(said, path, lines, ("name",))

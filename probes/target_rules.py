@@ -52,9 +52,13 @@ def problems(target: Target) -> Iterator[Problem]:
             yield ("routes", route.name, *key), problem
     for section in ("limits", "budget", "slo", "prices"):
         yield from _number_problems(section, getattr(target, section))
+    yield from _money_problems(target)
+    yield from acceptance.problems(target)
+
+
+def _money_problems(target: Target) -> Iterator[Problem]:
     if target.budget.usd is not None and prices(target) is None:
         yield ("budget", "usd"), f"cannot be kept: {NO_PRICE.format(model=target.model)}"
-    yield from acceptance.problems(target)
 
 
 def _number_problems(section: str, numbers: Limits | Budget | Slo | Prices | None) -> Iterator[Problem]:

@@ -28,13 +28,15 @@ TARGET = {
     "--target", "--base-url", "--api", "--model", "--key-env", "--no-key", "--endpoint", "--route", "--connect-to",
     "--proxy", "--no-env-proxy", "--header", "--owned", "--vantage",
 }  # fmt: skip
-CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--seed", "--time-scale"}
+CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--max-usd", "--seed", "--time-scale"}
 FLAGS = {
     "demo": {"--json"},
     "run": TARGET | CHOICE | {"--json", "--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE,
     "report": {"--json"},
     "explain": set(),
+    "validate": {"--target", "--env", "--schema"},
+    "init": set(),
     "lab": {"--fault", "--list", "--port", "--profile", "--no-key", "--time-scale"},
 }
 

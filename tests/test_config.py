@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from probes import bundled, config
 from probes.errors import UsageError
-from probes.model import Budget, EnvRef, Limits, Route, Target
+from probes.model import Acceptance, Budget, EnvRef, Limits, Prices, Refusals, Route, Slo, Target
 
 GOOD = """\
 version: 1
@@ -61,6 +62,38 @@ def test_a_target_file(here):
     )
 
 
+def test_every_key_of_a_target_file(here):
+    """Those that say what counts, what it may cost and what was promised."""
+    text = (
+        edited("connect_to:", "client_cert: {env: CERT}, client_key: {env: KEY}, connect_to:")
+        + """\
+clients: {must_pass: [openai-py, curl], may_fail: [httpx]}
+accepted: [{code: blocked.client, client: httpx, reason: scrapers, until: 2027-03-01}, {code: cache.off, reason: x}]
+slo: {ttft: 2, tpot: 0.08}
+output_cap: max_completion_tokens
+reasoning: off
+prices: {input: 0.5, output: 2}
+"""
+    )
+    target_file(text.replace("usd: null", "usd: 1.5"))
+    target = config.load_target("prod")
+    assert target.clients == Refusals(("openai-py", "curl"), ("httpx",))
+    assert target.accepted == (
+        Acceptance("blocked.client", "scrapers", "httpx", date(2027, 3, 1)),
+        Acceptance("cache.off", "x"),
+    )
+    assert (target.slo, target.prices, target.budget.usd) == (Slo(2.0, 0.08), Prices(0.5, 2.0), 1.5)
+    assert (target.output_cap, target.reasoning) == ("max_completion_tokens", "off")
+    origin = target.routes["origin"]
+    assert (origin.client_cert, origin.client_key) == (EnvRef("CERT"), EnvRef("KEY"))
+
+
+def test_money_of_a_listed_model(here):
+    """A model of the price list needs no price of its own."""
+    target_file(edited("usd: null", "usd: 1").replace("qwen3-32b", "gpt-4o-mini"))
+    assert config.load_target("prod").budget.usd == 1.0
+
+
 def test_the_bundled_example_loads(here):
     """What people copy is valid."""
     assert config.load_target("example").name == "example"
@@ -96,14 +129,98 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
         ),
         pytest.param(
             edited("edge: {", "edge: {nam: x, "),
-            ":9: routes.edge.nam: unknown key; valid: base_url, connect_to, env_proxy, headers, proxy",
+            ":9: routes.edge.nam: unknown key; valid: base_url, client_cert, client_key, connect_to,"
+            " env_proxy, headers, proxy",
             id="name is not suggested",
         ),
         pytest.param(
-            GOOD + "output_cap: auto\n",
-            ":13: output_cap: unknown key; valid: api, budget, endpoints, key_env, limits, model, name, owned,"
-            " routes, vantage",
-            id="key of a later version",
+            GOOD + "output_cap: max\n",
+            ":13: output_cap: 'max' is not valid; valid: auto, max_completion_tokens, max_tokens",
+            id="output cap",
+        ),
+        pytest.param(
+            GOOD + "reasoning: on\n", ":13: reasoning: true is not valid; valid: off", id="reasoning on"
+        ),
+        pytest.param(
+            GOOD + "clients: {must_pas: [curl]}\n",
+            ":13: clients.must_pas: unknown key; did you mean must_pass?",
+            id="clients misspelt",
+        ),
+        pytest.param(
+            GOOD + "clients: {must_pass: [crul]}\n",
+            ":13: clients.must_pass[0]: client 'crul' is not known; did you mean curl?",
+            id="no such client",
+        ),
+        pytest.param(
+            GOOD + "clients:\n  may_fail:\n    - curl\n    - anthropic-py\n",
+            ":16: clients.may_fail[1]: anthropic-py speaks anthropic, this target openai",
+            id="foreign client",
+        ),
+        pytest.param(
+            GOOD + "clients: {must_pass: [curl], may_fail: [curl]}\n",
+            ":13: clients.may_fail[0]: curl must pass as well; name it in one of the two",
+            id="both sides",
+        ),
+        pytest.param(
+            GOOD + "accepted: [{code: blocked.client}]\n",
+            ":13: accepted[0].reason: is required",
+            id="acceptance without a reason",
+        ),
+        pytest.param(
+            GOOD + "accepted: [{code: blocked.client, reason: ' '}]\n",
+            ":13: accepted[0].reason: is empty; say why it is accepted",
+            id="empty reason",
+        ),
+        pytest.param(
+            GOOD + "accepted:\n  - {code: blockd.client, reason: x}\n",
+            ":14: accepted[0].code: finding code 'blockd.client' is not known; did you mean blocked.client?",
+            id="no such code",
+        ),
+        pytest.param(
+            GOOD + "accepted: [{code: ok, reason: x}]\n",
+            ":13: accepted[0].code: ok needs no acceptance",
+            id="ok is accepted",
+        ),
+        pytest.param(
+            GOOD + "accepted: [{code: blocked, reason: x, client: crul}]\n",
+            ":13: accepted[0].client: client 'crul' is not known; did you mean curl?",
+            id="acceptance of nobody",
+        ),
+        pytest.param(
+            GOOD + "accepted: [{code: blocked, reason: x, until: 2027-02-30}]\n",
+            ": not YAML: day is out of range for month",
+            id="no such day",
+        ),
+        pytest.param(
+            GOOD + "slo: {ttft: 0}\n",
+            ":13: slo.ttft: must be above 0, not 0",
+            id="SLO of nothing",
+        ),
+        pytest.param(
+            GOOD + "prices: {input: 1}\n",
+            ":13: prices.output: is required",
+            id="half a price",
+        ),
+        pytest.param(
+            GOOD + "prices: {input: -1, output: 1}\n",
+            ":13: prices.input: must be at least 0, not -1",
+            id="negative price",
+        ),
+        pytest.param(
+            edited("usd: null", "usd: 1"),
+            ":12: budget.usd: cannot be kept: no price of qwen3-32b is known; give the target prices: {input: …,"
+            " output: …} in usd per million tokens",
+            id="money without a price",
+        ),
+        pytest.param(
+            edited("connect_to:", "client_key: {env: K}, connect_to:"),
+            ":10: routes.origin.client_key: goes with a client_cert",
+            id="key without its certificate",
+        ),
+        pytest.param(
+            edited("connect_to:", "client_cert: /etc/cert.pem, connect_to:"),
+            ":10: routes.origin.client_cert: must be a mapping, not '/etc/cert.pem'",
+            id="certificate's path",
         ),
         pytest.param(
             edited(URL, "api.example.com/v1"), f":9: routes.edge.base_url: {BAD_URL}", id="no scheme"

@@ -31,7 +31,7 @@ LAYERS = {
     "what an answer means": "endings streams attribution twins",
     "how it is asked": "budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "passive suite live runner recorded document store conduct demo",
+    "a run": "passive suite live runner recorded document store conduct demo schemas checkup starter",
     "what is shown": "reporters sinks",
     "what is said": "commands options cli",
 }

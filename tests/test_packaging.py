@@ -134,8 +134,10 @@ def test_the_sdist_holds_what_a_build_needs(built):
 
 @pytest.mark.parametrize("folder", ["suites", "configs"])
 def test_only_data_in_the_data_folders(folder):
-    """YAML, and nothing else."""
-    assert {p.suffix for p in (ROOT / folder).rglob("*") if p.is_file()} == {".yaml"}
+    """YAML, and the JSON Schemas that editors read; nothing else."""
+    files = [p for p in (ROOT / folder).rglob("*") if p.is_file()]
+    assert {p.suffix for p in files if p.parent.name != "schemas"} == {".yaml"}
+    assert {p.suffix for p in files if p.parent.name == "schemas"} <= {".json"}
 
 
 def test_a_local_file_hides_the_bundled_one(installed, tmp_path):

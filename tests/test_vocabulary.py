@@ -89,8 +89,14 @@ CODES = [
     "probe.bug",
     "probe.tainted",
     "not_measured",
+    "acceptance.expired",
+    "acceptance.unused",
+    "usage.over_cap",
 ]
 WARN = {
+    "acceptance.expired",
+    "acceptance.unused",
+    "usage.over_cap",
     "body.early_200",
     "stream.sdk_unsafe",
     "client.parser",

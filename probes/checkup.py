@@ -1,0 +1,118 @@
+"""What is wrong with the files that edgeprobe would read here?
+
+Everything is read and nothing sent; each file's first mistake is told, as `path:line: key: problem`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from probes import config
+from probes.bundled import find, names
+from probes.errors import ConfigError, UsageError
+from probes.lab import expectations, faults, pages
+from probes.prices import listed
+from probes.signatures import catalogue
+from probes.strict_yaml import key_path
+from probes.suite import cases, load_suite
+from probes.timers import timers
+from probes.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from probes.credentials import Secrets
+    from probes.model import Target
+    from probes.strict_yaml import KeyPath, Lines
+
+T = TypeVar("T")
+_STAND_IN = ("http://127.0.0.1:9/v1", "openai", "m")
+"""Suites are read for a target; where there is none, for this one."""
+
+
+@dataclass(slots=True)
+class Checkup:
+    """`counts`: what was read well, by name. `problems`: one line each, in the order of reading."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, reading: Callable[[], T]) -> T | None:
+        """What `reading` gives, or `None` after its mistake was noted."""
+        try:
+            return reading()
+        except UsageError as mistake:
+            self.note(str(mistake))
+            return None
+
+    def note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def count(self, what: str, n: int) -> None:
+        self.counts[what] = self.counts.get(what, 0) + n
+
+
+_TABLES: dict[str, Callable[[], Any]] = {
+    # Past their caches: what counts is what stands in the files now.
+    "clients": config.clients,
+    "finding codes": vocabulary.__wrapped__,
+    "signatures": lambda: catalogue.__wrapped__().signatures,
+    "timers": timers.__wrapped__,
+    "prices": listed.__wrapped__,
+    "lab pages": pages.pages.__wrapped__,
+    "lab faults": faults.catalogue.__wrapped__,
+    "lab expectations": expectations.expectations,
+}
+
+
+def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secrets | None = None) -> Checkup:
+    """`suites` and `target` as on the command line; without them every one there is.
+
+    With `secrets` the variables that targets name are looked up too, but for those of the example.
+    """
+    found = Checkup()
+    targets = _targets(found, target, secrets)
+    for name in suites or names("suites"):
+        suite = found.read(partial(load_suite, name))
+        if suite is not None:
+            found.count("suites", 1)
+            for one in targets or [config.target_from_flags(*_STAND_IN)]:
+                found.read(partial(cases, suite, one, 0))
+    for what, reading in _TABLES.items():
+        table = found.read(reading)
+        if table is not None:
+            found.count(what, len(table))
+    return found
+
+
+def _targets(found: Checkup, name: str | None, secrets: Secrets | None) -> list[Target]:
+    paths: Iterable[Path | None] = names(config.TARGETS).values()
+    if name is not None:
+        paths = [found.read(partial(find, name, config.TARGETS, "target"))]
+    good = []
+    for path in paths:
+        if path is None or (pair := found.read(partial(config.read_target, path))) is None:
+            continue
+        found.count("targets", 1)
+        good.append(pair[0])
+        if secrets is not None and (name is not None or path.stem != config.EXAMPLE):
+            for problem in _unset(path, *pair, secrets):
+                found.note(problem)
+    return good
+
+
+def _unset(path: Path, target: Target, lines: Lines, secrets: Secrets) -> Iterator[str]:
+    """The variables of a target that are not set, or hold what cannot be used."""
+    readings: list[tuple[KeyPath, Callable[[], object]]] = [(("key_env",), partial(secrets.key, target))]
+    for name, route in target.routes.items():
+        readings.append((("routes", name, "headers"), partial(secrets.headers, route)))
+        readings.append((("routes", name, "client_cert"), partial(secrets.client_cert, route)))
+    for at, reading in readings:
+        try:
+            reading()
+        except UsageError as mistake:
+            yield str(ConfigError(str(mistake), path=path, line=lines.get(at), key=key_path(at)))

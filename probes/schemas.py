@@ -1,0 +1,96 @@
+"""What may stand in a target's file and in a suite's, as JSON Schema for editors?
+
+Made by pydantic from the dataclasses that the files are read into, with what the reading adds: `version: 1`, and names
+that are keys.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from probes.model import Target
+from probes.suite import SuiteFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+ABOUT = {
+    "Target": {
+        "name": "What reports call it.",
+        "api": "Whose API it speaks.",
+        "model": "The model that is asked.",
+        "routes": "Ways to it by name; `edge` is the customers' own.",
+        "key_env": "The variable that holds the key, never the key itself; null is keyless.",
+        "endpoints": "What is tested: chat, responses, models (openai); messages, models (anthropic).",
+        "owned": "True where content tests may be run against it.",
+        "limits": "Requests at once and per minute, seconds and MiB of one answer.",
+        "budget": "Ceilings of one run; null is none.",
+        "vantage": "Where the probe stands; shown in reports.",
+        "clients": "Whose refusal fails, and whose only warns.",
+        "accepted": "Findings that are known and do not count.",
+        "slo": "Seconds that users were promised.",
+        "output_cap": "The parameter that caps an answer; auto finds it in the run.",
+        "reasoning": "off asks for answers without reasoning where the model is known to take that.",
+        "prices": "US dollars per million tokens, before those of configs/prices.yaml.",
+    },
+    "Route": {
+        "base_url": "As the SDK takes it: with /v1 for openai.",
+        "connect_to": "HOST:PORT that is dialled instead of the URL's own.",
+        "proxy": "A forward proxy to go through.",
+        "env_proxy": "Whether the environment's proxies count.",
+        "headers": "Header → the variable that holds its value.",
+        "client_cert": "The variable that holds the path of a PEM certificate.",
+        "client_key": "The variable that holds the path of its key, where that is another file.",
+    },
+    "Acceptance": {
+        "code": "A finding code; `edgeprobe explain CODE` says what it means.",
+        "reason": "Why it is accepted.",
+        "client": "Of this client only.",
+        "until": "The last day on which it holds.",
+    },
+    "Row": {
+        "kind": "The question that is asked.",
+        "clients": "genuine, all, a name, or a list of names.",
+        "with": "Parameters of the question.",
+        "route": "A route of the target; default edge.",
+    },
+}
+
+
+def target_schema() -> dict[str, Any]:
+    schema = _of(Target, "A target of edgeprobe")
+    route = schema["$defs"]["Route"]
+    del route["properties"]["name"]
+    route["required"].remove("name")
+    return schema
+
+
+def suite_schema() -> dict[str, Any]:
+    return _of(SuiteFile, "A suite of edgeprobe")
+
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {"target": target_schema, "suite": suite_schema}
+
+
+def text(name: str) -> str:
+    """The schema as it is shipped in `configs/schemas/<name>.json`."""
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+
+
+def _of(shape: Any, title: str) -> dict[str, Any]:
+    schema = TypeAdapter(shape).json_schema()
+    for part in (schema, *schema["$defs"].values()):
+        about = ABOUT.get(part["title"], {})
+        part.pop("description", None)  # a docstring is for who reads the code
+        part["additionalProperties"] = False
+        for key, value in part["properties"].items():
+            value.pop("title", None)
+            if key in about:
+                value["description"] = about[key]
+    schema["properties"] = {"version": {"const": 1}, **schema["properties"]}
+    schema["required"] = ["version", *schema["required"]]
+    return {"$schema": DIALECT, **schema, "title": title}

@@ -1,0 +1,220 @@
+"""The parameter that caps an answer: found once per run, from the server's own refusal."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from exchanges import exchange
+from labruns import target_at
+
+from probes.clock import Clock
+from probes.conduct import Order, conduct
+from probes.credentials import Secrets
+from probes.model import Ask, Budget, Call, Route, Target, Trial, Verdict
+from probes.output_cap import OutputCap
+
+NAMED = {
+    "error": {
+        "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "type": "invalid_request_error",
+        "param": "max_tokens",
+        "code": "unsupported_parameter",
+    }
+}
+TOO_MUCH = {
+    "error": {"message": "max_tokens is too large: 99", "param": "max_tokens", "code": "invalid_value"}
+}
+UNSUPPORTED = {"error": {"message": "no", "param": "max_tokens", "code": "unsupported_parameter"}}
+OTHER = {"error": {"message": "no", "param": "stream", "code": "unsupported_parameter"}}
+FIRST, SECOND = "max_tokens", "max_completion_tokens"
+
+
+def target(api="openai", output_cap="auto") -> Target:
+    return Target("t", api, "m", {"edge": Route("edge", "http://a/v1")}, output_cap=output_cap)
+
+
+def trial(**ask) -> Trial:
+    return Trial("a", "curl", "edge", Ask(ask.pop("endpoint", "chat"), **ask))
+
+
+def call(of: Trial, status: int, body) -> Call:
+    return Call("c", "s/k", of, 0, (exchange(status, body),))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "again"),
+    [
+        (400, NAMED, True),
+        (422, NAMED, True),
+        (400, UNSUPPORTED, True),
+        (400, TOO_MUCH, False),
+        (400, OTHER, False),
+        (400, "Use max_completion_tokens instead", False),
+        (400, b"", False),
+        (403, NAMED, False),
+        (500, NAMED, False),
+        (200, {"choices": [{"message": {"content": "max_completion_tokens"}}]}, False),
+    ],
+    ids=[
+        "names the other", "as 422", "calls it unsupported", "the number is wrong", "another parameter", "no JSON", "empty",
+        "another status", "server error", "an answer about it",
+    ],
+)  # fmt: skip
+def test_what_the_server_says_of_the_parameter(status, body, again):
+    """Only a 400 in the API's own JSON that refuses the name; then it holds for the rest of the run."""
+    cap = OutputCap(target(), Clock())
+    with cap.turn(trial()) as named:
+        assert cap.learns(named, call(named, status, body)) is again
+    with cap.turn(trial()) as named:
+        assert named.request.cap_name == (SECOND if again else FIRST)
+
+
+@pytest.mark.parametrize(
+    ("declared", "name"), [(FIRST, FIRST), (SECOND, SECOND), ("auto", FIRST)], ids=[FIRST, SECOND, "auto"]
+)
+def test_a_name_that_is_declared_is_used_from_the_start(declared, name):
+    """And a server that refuses it is not asked again."""
+    cap = OutputCap(target(output_cap=declared), Clock())
+    with cap.turn(trial()) as named:
+        assert named.request.cap_name == name
+        assert cap.learns(named, call(named, 400, NAMED)) is (declared == "auto")
+
+
+@pytest.mark.parametrize(
+    ("api", "ask"),
+    [("anthropic", {"endpoint": "messages"}), ("openai", {"endpoint": "models"}), ("openai", {"recipe": "invalid"})],
+    ids=["anthropic", "models", "invalid by type"],
+)  # fmt: skip
+def test_requests_that_say_nothing_of_it(api, ask):
+    """They neither teach nor wait."""
+    cap = OutputCap(target(api), Clock())
+    with cap.turn(trial(**ask)), cap.turn(trial(**ask)) as named:
+        assert not cap.learns(named, call(named, 400, NAMED))
+    with cap.turn(trial()) as named:
+        assert named.request.cap_name == FIRST
+
+
+def test_the_second_waits_for_the_first():
+    """Until it has come back, and is sent with what was learnt."""
+    cap = OutputCap(target(), Clock())
+    names: list[str] = []
+
+    def second() -> None:
+        with cap.turn(trial()) as named:
+            names.append(named.request.cap_name)
+
+    with cap.turn(trial()) as first:
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        cap.learns(first, call(first, 400, NAMED))
+        waiting.join(10)
+    assert names == [SECOND]
+
+
+def test_a_first_that_takes_long_holds_nobody_up():
+    """A long answer is not refused for a parameter: the others go out meanwhile."""
+    cap = OutputCap(target(), Clock(0.01))
+    with cap.turn(trial()), cap.turn(trial()) as named:
+        assert named.request.cap_name == FIRST
+
+
+# --- on the wire -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def strict(answers_only_to=SECOND):
+    """A chat API that refuses every cap but one by its name; gives its base URL and the bodies that arrived."""
+    bodies: list[dict] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            bodies.append(body)
+            good = answers_only_to in body
+            self._send(200 if good else 400, self._answer(body) if good else NAMED)
+
+        @staticmethod
+        def _answer(body):
+            return {
+                "id": "c", "object": "chat.completion", "created": 1, "model": body["model"],
+                "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+            }  # fmt: skip
+
+        def _send(self, status, answer):
+            data = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", bodies
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def completion(tmp_path):
+    """Runs one completion through every genuine client."""
+    suite = tmp_path / "one.yaml"
+    suite.write_text("version: 1\nname: one\ncases: [{kind: completion, clients: genuine}]\n")
+
+    def run(url: str, **changes):
+        aimed = target_at(url, key_env=None, no_key=True)
+        from dataclasses import replace
+
+        return conduct(Order((str(suite),), replace(aimed, **changes), seed=1), Secrets({}))
+
+    return run
+
+
+def test_it_is_found_by_one_request_more(completion):
+    """Three clients at once: one of them meets the refusal, all get their answer; the refusal stands among the calls."""
+    with strict() as (url, bodies):
+        run = completion(url)
+    assert run.verdict is Verdict.PASS
+    names = [next(name for name in (FIRST, SECOND) if name in body) for body in bodies]
+    assert names == [FIRST, *[SECOND] * (len(bodies) - 1)]
+    assert (len(bodies), run.spend.requests) == (4, 4)
+    [vain] = [call for call in run.calls if call.trial.label.startswith("output_cap/")]
+    assert vain.last.status == 400
+    assert vain.id != next(c.id for c in run.calls if c.trial.client == vain.trial.client and c is not vain)
+    assert len({ex.id for call in run.calls for ex in call.exchanges}) == 4
+
+
+def test_the_request_more_is_bought_first(completion):
+    """Where the budget has no room for it the refusal is the answer."""
+    with strict() as (url, bodies):
+        run = completion(url, budget=Budget(requests=1))
+    assert len(bodies) == run.spend.requests == 1
+    assert run.verdict is Verdict.FAIL
+    assert {call.not_sent for call in run.calls} == {None, "budget"}
+
+
+def test_a_server_that_takes_the_first_name_is_asked_no_more_than_that(completion):
+    """The usual case costs nothing."""
+    with strict(FIRST) as (url, bodies):
+        run = completion(url)
+    assert (run.verdict, len(bodies)) == (Verdict.PASS, 3)
+
+
+def test_a_declared_name_is_sent_by_every_client(completion):
+    """From the first request on."""
+    with strict() as (url, bodies):
+        run = completion(url, output_cap=SECOND)
+    assert (run.verdict, len(bodies)) == (Verdict.PASS, 3)
+    assert all(SECOND in body and FIRST not in body for body in bodies)
