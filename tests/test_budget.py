@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.budget import MAX_WAIT, MAX_WAITS, Governor, worst_case
+from probes.budget import MAX_WAIT, MAX_WAITS, Governor, over_cap, worst_case
 from probes.clock import Clock
 from probes.model import (
     Ask,
@@ -18,6 +18,7 @@ from probes.model import (
     Exchange,
     Limits,
     NotSent,
+    Prices,
     Raw,
     Route,
     Spend,
@@ -32,10 +33,11 @@ SCALE = 0.01
 HELLO = sum(worst_case(Trial("a", "c", "edge", Ask("chat"))))
 
 
-def governor(requests=None, tokens=None, scale=SCALE, **limits):
+def governor(requests=None, tokens=None, scale=SCALE, usd=None, prices=None, **limits):
     routes = {"edge": Route("edge", "http://x/v1")}
-    budget = Budget(requests, tokens)
-    return Governor(Target("t", "openai", "m", routes, limits=Limits(**limits), budget=budget), Clock(scale))
+    budget = Budget(requests, tokens, usd)
+    target = Target("t", "openai", "m", routes, limits=Limits(**limits), budget=budget, prices=prices)
+    return Governor(target, Clock(scale))
 
 
 def trial(pair=None, cap=16, **ask):
@@ -271,3 +273,88 @@ def test_the_last_exchange_is_what_counts():
     hop, end = call(one, 307), call(one, usage={"prompt_tokens": 1, "completion_tokens": 1})
     guard.settle(one, replace(end, exchanges=(*hop.exchanges, *end.exchanges)))
     assert guard.spend == Spend(1, 1, 1)
+
+
+# --- money -----------------------------------------------------------------------------------------------
+
+DEAR = Prices(input=100.0, output=1000.0)
+ONE = (80 * 100 + 16 * 1000) / 1e6
+"""What one trial can cost at the most, in dollars."""
+
+
+@pytest.mark.parametrize(
+    ("usd", "pairs", "expected"),
+    [
+        (None, [None] * 3, [None] * 3),
+        (2.01 * ONE, [None] * 3, [None, None, BUDGET]),
+        (0.99 * ONE, [None], [BUDGET]),
+        (0.0, [None], [BUDGET]),
+        (3.01 * ONE, ["p", "p", "q", "q"], [None, None, BUDGET, BUDGET]),
+    ],
+    ids=["unlimited", "two of three", "one too dear", "nothing", "pairs"],
+)
+def test_money_is_reserved_at_its_worst(usd, pairs, expected):
+    """Input and output each at its price, before anything is sent."""
+    guard = governor(usd=usd, prices=DEAR)
+    assert guard.reserve([trial(pair) for pair in pairs]) == expected
+    assert guard.spend.usd == pytest.approx(expected.count(None) * ONE)
+
+
+def test_money_is_settled_by_usage():
+    """What was reserved and not used can be spent again; without a price there is no figure."""
+    guard, unpriced = governor(usd=1.01 * ONE, prices=DEAR), governor()
+    one = trial()
+    for keeper in (guard, unpriced):
+        assert keeper.reserve([one]) == [None]
+        keeper.settle(one, call(one, usage={"prompt_tokens": 9, "completion_tokens": 2}))
+    assert guard.spend.usd == pytest.approx((9 * 100 + 2 * 1000) / 1e6)
+    assert guard.reserve([one]) == [BUDGET]
+    assert unpriced.spend.usd is None
+
+
+def test_money_without_a_price_is_not_spent():
+    """A budget that cannot be counted buys nothing."""
+    assert governor(usd=5.0).reserve([trial()]) == [BUDGET]
+
+
+# --- usage above what was reserved -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("usage", "stops"),
+    [
+        ({"prompt_tokens": 80, "completion_tokens": 16}, False),
+        ({"prompt_tokens": 9, "completion_tokens": 33}, True),
+        ({"input_tokens": 9, "output_tokens": 500}, True),
+        ({"prompt_tokens": 480, "completion_tokens": 16}, False),
+        ({"prompt_tokens": 481, "completion_tokens": 1}, True),
+        ({"prompt_tokens": 9, "completion_tokens": 18}, False),
+        (None, False),
+    ],
+    ids=[
+        "as reserved",
+        "output",
+        "output, anthropic",
+        "a template",
+        "no template",
+        "another tokenizer",
+        "no usage",
+    ],
+)
+def test_usage_above_the_reservation_stops_the_run(usage, stops):
+    """Nothing more is bought, and what was bought and not sent is given back; the usage itself is counted."""
+    guard = governor()
+    one = trial()
+    guard.reserve([one, one])
+    answered = call(one, usage=usage)
+    guard.settle(one, answered)
+    with guard.admitted(one) as why:
+        assert why is (BUDGET if stops else None)
+    assert guard.reserve([one]) == [BUDGET if stops else None]
+    assert (over_cap(one, answered) is not None) is stops
+    if stops:
+        used = (
+            usage.get("prompt_tokens") or usage["input_tokens"],
+            usage.get("completion_tokens") or usage["output_tokens"],
+        )
+        assert guard.spend == Spend(1, *used)
