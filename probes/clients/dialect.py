@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from probes.clients import reasoning
 from probes.credentials import made_up_key
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def method(ask: Ask) -> str:
 
 
 def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
-    """The JSON body, which is also the SDK call's keyword arguments.
+    """The JSON body, which is also the SDK call's keyword arguments, see `reasoning.as_arguments`.
 
     The salt stands first, so that no prefix cache can answer for the model.
     """
@@ -50,7 +51,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
         out["stream"] = True
         if target.api == "openai":
             out["stream_options"] = {"include_usage": True}
-    return out
+    return out | reasoning.off(target, ask)
 
 
 def encoded(target: Target, ask: Ask, salt: str) -> bytes:

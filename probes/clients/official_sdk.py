@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from probes.clients import Outcome, SendLimits, Setting, dialect
+from probes.clients import Outcome, SendLimits, Setting, dialect, reasoning
 from probes.clients.observed import http_client, observe
 from probes.model import Ask, Route, Trial
 
@@ -73,7 +73,7 @@ class Session:
         assert isinstance(request, Ask)
         setting = self._sender.setting
         sdk = self._sdk.with_options(api_key=dialect.key(setting.target, request, setting.secrets))
-        arguments = dialect.body(setting.target, request, trial.salt)
+        arguments = reasoning.as_arguments(dialect.body(setting.target, request, trial.salt))
         return observe(
             setting, self._route, request, limits, lambda: self._sender.call(sdk, request, arguments)
         )
