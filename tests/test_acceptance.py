@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from canned import CURL, HTTPX, OPENAI, case, told
 
-from probes import lab
+from probes import lab, store
 from probes.acceptance import accepted, lapsed
 from probes.clock import Clock
 from probes.model import Acceptance, Finding, Refusals, Route, Target, Verdict
@@ -201,3 +201,15 @@ def test_may_fail_makes_a_refusal_a_warning(accepting):
     """For a whole run, too."""
     said, document = accepting("clients: {may_fail: [openai-py]}\n")
     assert (said.code, document["verdict"]) == (0, "warn")
+
+
+def test_a_stored_run_keeps_what_was_accepted(accepting, edgeprobe, reports):
+    """Shown again it reads the same, its target with the days of its acceptances."""
+    said, _ = accepting(
+        "accepted: [{code: blocked.client, client: openai-py, reason: known, until: 2999-01-01}]\n"
+    )
+    [stored] = reports.glob("*.json")
+    assert edgeprobe("report", stored.stem).out == said.out
+    assert store.load(stored.stem).target.accepted == (
+        Acceptance("blocked.client", "known", "openai-py", date(2999, 1, 1)),
+    )
