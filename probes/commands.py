@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-import os
 import shlex
 import sys
 import threading
@@ -12,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from probes import outputs
 from probes.config import assignments, load_target, target_from_flags
 from probes.credentials import Secrets
 from probes.errors import UsageError
@@ -24,20 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from probes.conduct import Order
-    from probes.model import Run, Sink, Target
+    from probes.model import Sink, Target
 
 
 def demo(arguments: Namespace) -> int:
     from probes import demo as demonstration
-    from probes.reporters import console
 
-    out = _person(arguments)
-    _check_writable(arguments.json)
+    outputs.check(arguments)
     with _progress() as sink:
         run = demonstration.demo(sinks=(sink,))
-    _write_json(run, arguments.json)
-    console.report(run, out)
-    return 0 if demonstration.epilogue(run, out) else 1
+    outputs.show(run, arguments)
+    return 0 if demonstration.epilogue(run, outputs.person(arguments)) else 1
 
 
 def run(arguments: Namespace) -> int:
@@ -46,17 +42,18 @@ def run(arguments: Namespace) -> int:
     from probes.runner import exit_code
 
     order = _order(arguments)
-    _check_writable(arguments.json)
+    outputs.check(arguments)
     with _progress() as sink:
         done = conduct(order, Secrets(), (sink,))
     try:
         if not arguments.no_store:
             store.save(done)
     finally:
-        _show(done, arguments)  # what was paid for is shown, stored or not
+        outputs.to_github(done, outputs.person(arguments))
+        outputs.show(done, arguments)  # what was paid for is shown, stored or not
     code = exit_code(done)
     if code == 3 and exit_code(done, allow_inconclusive=arguments.allow_inconclusive) == 0:
-        _person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
+        outputs.person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
         return 0
     return code
 
@@ -85,9 +82,9 @@ def plan(arguments: Namespace) -> int:
 def report(arguments: Namespace) -> int:
     from probes import store
 
-    _check_writable(arguments.json)
+    outputs.check(arguments)
     stored = store.load(arguments.run)
-    _show(stored, arguments)
+    outputs.show(stored, arguments)
     return 0
 
 
@@ -255,42 +252,3 @@ def _progress() -> Iterator[Sink]:
         yield sink
     finally:
         sink.close()
-
-
-def _person(arguments: Namespace) -> TextIO:
-    """Where people read: standard output, unless JSON goes there."""
-    return sys.stderr if arguments.json == "-" else sys.stdout
-
-
-def _show(done: Run, arguments: Namespace) -> None:
-    from probes.reporters import console
-
-    _write_json(done, arguments.json)
-    console.report(done, _person(arguments))
-
-
-def _check_writable(name: str | None) -> None:
-    """Before anything is spent."""
-    if name in {None, "-"}:
-        return
-    path = Path(str(name))
-    if path.is_dir():
-        raise UsageError(f"--json {name}: is a folder")
-    if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
-        raise UsageError(f"--json {name}: its folder is not there or cannot be written to")
-
-
-def _write_json(done: Run, name: str | None) -> None:
-    from probes.reporters import json_report
-
-    if name is None:
-        return
-    if name == "-":
-        json_report.report(done, sys.stdout)
-        return
-    text = io.StringIO()
-    json_report.report(done, text)
-    try:
-        Path(name).write_text(text.getvalue(), "utf-8")
-    except OSError as fault:
-        raise UsageError(f"--json {name}: {fault.strerror}") from None

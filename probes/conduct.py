@@ -28,18 +28,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from probes.credentials import Secrets
-    from probes.model import Case, Event, Sink, Target
+    from probes.model import Case, Event, Sink, Spend, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What was asked for on the command line. `only`: the names of `--client`; `overrides`: the texts of `--set`."""
+    """What was asked for on the command line. `only`: the names of `--client`; `overrides`: the texts of `--set`;
+    `cases`: ids, where not every case of the suites is wanted.
+    """
 
     suites: tuple[str, ...]
     target: Target
     only: tuple[str, ...] | None = None
     overrides: Mapping[str, str] | None = None
     seed: int | None = None
+    cases: tuple[str, ...] | None = None
     clock: Clock = field(default_factory=Clock)
 
 
@@ -62,8 +65,8 @@ def plan(order: Order, secrets: Secrets) -> Plan:
         rows, left_out = cases(
             suite, order.target, seed, clients=known, overrides=order.overrides, only=order.only
         )
-        built += rows
-        skipped += left_out
+        built += [case for case in rows if order.cases is None or case.id in order.cases]
+        skipped += [row for row in left_out if order.cases is None or row.case in order.cases]
     ready = [_available(case, skipped) for case in built]
     chosen = [replace(case, keyed=_keyed(order.target, secrets)) for case in ready if case is not None]
     return Plan(tuple(suite.name for suite in suites), tuple(chosen), tuple(skipped), seed)
@@ -86,17 +89,28 @@ def _available(case: Case, skipped: list[Skipped]) -> Case | None:
     return replace(case, clients=left)
 
 
-def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: Stop | None = None) -> Run:
-    """Run the order's suites; every event goes to every sink, and a sink that breaks is left out."""
+def conduct(
+    order: Order,
+    secrets: Secrets,
+    sinks: Sequence[Sink] = (),
+    stop: Stop | None = None,
+    governor: Governor | None = None,
+) -> Run:
+    """Run the order's suites; every event goes to every sink, and a sink that breaks is left out.
+
+    `governor`: that of earlier runs against the same target, with the same `stop`, so that all keep to one budget.
+    """
     planned = plan(order, secrets)
     _check_secrets(planned, order.target, secrets)
     started = datetime.now(UTC)
     emit = _emitter(sinks)
     stop = stop or Stop()
+    governor = governor or Governor(order.target, order.clock, stop)
+    before = governor.spend
     headers = [name for route in order.target.routes.values() for name in route.headers]
     bench = Bench(
         clock=order.clock,
-        governor=Governor(order.target, order.clock, stop),
+        governor=governor,
         secrets=secrets,
         redactor=Redactor(secrets.values(order.target), headers),
         catalogue=catalogue(),
@@ -120,7 +134,7 @@ def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: St
         seed=planned.seed,
         time_scale=order.clock.scale,
         verdict=worst(findings),
-        spend=bench.governor.spend,
+        spend=_spent(before, governor.spend),
         cases=planned.cases,
         calls=tuple(calls),
         findings=tuple(findings),
@@ -129,6 +143,15 @@ def conduct(order: Order, secrets: Secrets, sinks: Sequence[Sink] = (), stop: St
     )
     emit(Finished(run))
     return run
+
+
+def _spent(before: Spend, after: Spend) -> Spend:
+    return replace(
+        after,
+        requests=after.requests - before.requests,
+        input_tokens=after.input_tokens - before.input_tokens,
+        output_tokens=after.output_tokens - before.output_tokens,
+    )
 
 
 def _check_secrets(planned: Plan, target: Target, secrets: Secrets) -> None:

@@ -67,7 +67,7 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE", help="identity, smoke, long, or a file")
     _target_flags(parser)
     _choice_flags(parser)
-    parser.add_argument("--json", metavar="FILE", help="also write the run as JSON; - for standard output")
+    _report_flags(parser)
     parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
     parser.add_argument(
         "--allow-inconclusive", action="store_true", help="exit 0 instead of 3 when at least one case passed"
@@ -84,7 +84,7 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "report", "show a stored run again")
     parser.add_argument("run", metavar="RUN", help="its id, or a file")
-    parser.add_argument("--json", metavar="FILE", help="also write it as JSON; - for standard output")
+    _report_flags(parser)
 
 
 def _explain(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -123,6 +123,14 @@ def _lab(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--no-key", action="store_true", help="accept requests without a key")
     parser.add_argument("--time-scale", type=_scale, default=1.0, metavar="X", help=_SCALE_HELP)
+
+
+def _report_flags(parser: Parser) -> None:
+    group = parser.add_argument_group("reports, beside what is shown")
+    group.add_argument("--json", metavar="FILE", help="the run as JSON; - for standard output")
+    group.add_argument("--junit", metavar="FILE", help="JUnit XML, for the test view of a CI server")
+    group.add_argument("--markdown", metavar="FILE", help="for a job summary or a comment")
+    group.add_argument("--html", metavar="FILE", help="one page for a browser or a printer")
 
 
 def _target_flags(parser: Parser) -> None:

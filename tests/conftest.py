@@ -17,7 +17,10 @@ SCALE = 0.02
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("explore", derandomize=False)
 settings.load_profile("repeatable")
-_NAMES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_LOG", "ANTHROPIC_LOG", "OPENAI_BASE_URL", "NO_PROXY")
+_NAMES = (
+    "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_LOG", "ANTHROPIC_LOG", "OPENAI_BASE_URL", "NO_PROXY",
+    "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

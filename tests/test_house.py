@@ -33,7 +33,7 @@ LAYERS = {
     "questions": "kinds",
     "a run": "passive suite live runner recorded document store conduct demo schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "commands options cli",
+    "what is said": "outputs commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import io
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
@@ -11,19 +11,17 @@ from rich.text import Text
 
 from probes.model import Verdict
 from probes.redact import safe_text
+from probes.reporters.words import GLYPHS, folded, heading, repeat, rows, summary, tagged, worst_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from probes.model import Finding, Run
 
-_ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN, Verdict.PASS)
 _MARKS = {
-    Verdict.FAIL: ("✗", "FAIL", "bold red"),
-    Verdict.ERROR: ("!", "ERROR", "bold magenta"),
-    Verdict.INCONCLUSIVE: ("?", "UNKNOWN", "bold yellow"),
-    Verdict.WARN: ("▲", "WARN", "yellow"),
-    Verdict.PASS: ("✓", "ok", "green"),
+    Verdict.FAIL: ("FAIL", "bold red"),
+    Verdict.ERROR: ("ERROR", "bold magenta"),
+    Verdict.INCONCLUSIVE: ("UNKNOWN", "bold yellow"),
+    Verdict.WARN: ("WARN", "yellow"),
+    Verdict.PASS: ("ok", "green"),
 }
 _ASCII = str.maketrans({"·": "|", "±": "+/-", "…": "...", "→": "->"})
 WIDTH, NARROW = 100, 80
@@ -33,37 +31,29 @@ _INDENT = 12
 def report(run: Run, out: TextIO) -> None:
     """Plain ASCII, wrapped at 80 columns, where `out` is not a terminal."""
     page = Page(out)
-    for line in _heading(run):
+    for line in heading(run):
         page.line(line, style="dim")
-    for finding in sorted(run.findings, key=lambda f: (f.accepted, _ORDER.index(f.verdict))):
+    for finding in worst_first(run.findings):
         page.blank()
         page.finding(finding)
     page.blank()
     for skipped in run.skipped:
         who = f"{skipped.case} with {skipped.client}" if skipped.client else skipped.case
         page.line(f"skipped  {who}: {skipped.reason}", style="dim")
-    for line in _summary(run):
-        page.line(line, style="bold")
+    page.line(summary(run), style="bold")
+    page.line(f"{run.verdict} · run {run.id}", style="bold")
 
 
-def _heading(run: Run) -> Iterator[str]:
-    route = next(iter(run.target.routes.values()))
-    yield f"{', '.join(run.suites)} on {route.base_url}"
-    about = [run.target.api, run.target.model]
-    if run.vantage:
-        about.append(f"from {run.vantage}")
-    if run.time_scale != 1:
-        about.append(f"lab time, {1 / run.time_scale:g} times faster than the clock")
-    yield " · ".join(about)
+def plain(finding: Finding) -> str:
+    """One finding as `report` tells it where there is no terminal."""
+    out = io.StringIO()
+    Page(out).finding(finding)
+    return out.getvalue()
 
 
-def _summary(run: Run) -> Iterator[str]:
-    counts = [(sum(f.verdict is v and not f.accepted for f in run.findings), v) for v in _ORDER]
-    found = ", ".join(f"{n} {verdict}" for n, verdict in counts if n) or "nothing measured"
-    spend, seconds = run.spend, (run.finished - run.started).total_seconds()
-    requests = f"{spend.requests} request{'' if spend.requests == 1 else 's'}"
-    yield f"{found} · {requests}, {spend.input_tokens + spend.output_tokens:,} tokens · {seconds:.1f} s"
-    yield f"{run.verdict} · run {run.id}"
+def ascii_text(text: str) -> str:
+    """One line of text, harmless and in ASCII, for where nobody knows what can be shown."""
+    return safe_text(text).translate(_ASCII).encode("ascii", "backslashreplace").decode()
 
 
 class Page:
@@ -77,8 +67,7 @@ class Page:
         self._console.width = min(self._console.width, WIDTH) if terminal else NARROW
 
     def clean(self, text: str) -> str:
-        text = safe_text(text)
-        return text if self._fancy else text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
+        return safe_text(text) if self._fancy else ascii_text(text)
 
     def blank(self) -> None:
         self._console.print()
@@ -87,8 +76,8 @@ class Page:
         self._console.print(Text(self.clean(text), style=style))
 
     def finding(self, finding: Finding) -> None:
-        glyph, word, style = _MARKS[finding.verdict]
-        mark = glyph if self._fancy else word
+        word, style = _MARKS[finding.verdict]
+        mark = GLYPHS[finding.verdict] if self._fancy else word
         accepted = " (accepted)" if finding.accepted else ""
         title = Text(f"{mark} ", style=style).append(self.clean(finding.title) + accepted, style="bold")
         tag = Text(self.clean(tagged(finding)), style="dim")
@@ -100,9 +89,10 @@ class Page:
             self._console.print(Text("  ").append_text(tag))
         for label, text in rows(finding):
             self.row(label, text)
-        if finding.reproduce is not None and finding.verdict is not Verdict.PASS:
-            self.command("repeat", finding.reproduce.command)
-            self.row("", "(ran: same answer)" if finding.reproduce.verified else "(not run)")
+        if (again := repeat(finding)) is not None:
+            command, run = again
+            self.command("repeat", command)
+            self.row("", f"({run})")
 
     def row(self, label: str, text: str) -> None:
         """`text` beside its label, wrapped under itself."""
@@ -116,53 +106,6 @@ class Page:
 
     def command(self, label: str, command: str) -> None:
         """A shell command that can be copied: continued by backslashes, a word never broken."""
-        lines, current = [], ""
-        for word in _words(self.clean(command)):
-            if current and len(current) + len(word) + 3 > self._console.width - _INDENT:
-                lines.append(f"{current} \\")
-                current = f"  {word}"
-            else:
-                current = f"{current} {word}" if current else word
-        for number, line in enumerate([*lines, current]):
+        for number, line in enumerate(folded(self.clean(command), self._console.width - _INDENT)):
             lead = f"  {label if number == 0 else '':<{_INDENT - 3}} "
             self._console.print(Text(lead, style="dim").append(line, style="not dim"), soft_wrap=True)
-
-
-def _words(command: str) -> Iterator[str]:
-    """The words of a command, an option with its value in one."""
-    try:
-        words = [shlex.quote(word) for word in shlex.split(command)]
-    except ValueError:  # no shell's: shown as it is
-        words = [command]
-    while words:
-        word = words.pop(0)
-        takes_value = word in {"-A", "-H", "-d", "-c", "--connect-to"} and words
-        yield f"{word} {words.pop(0)}" if takes_value else word
-
-
-def tagged(finding: Finding) -> str:
-    """`blocked.client · edge · Cloudflare 1010`."""
-    made = " ".join(part for part in (finding.product, finding.vendor_code) if part)
-    layer = finding.layer if finding.verdict is not Verdict.PASS else ""
-    return " · ".join(part for part in (finding.code, str(layer), made if layer else "") if part)
-
-
-def rows(finding: Finding) -> Iterator[tuple[str, str]]:
-    """(label, text) in the order a person asks: seen, because, so, do, repeat."""
-    yield from finding.detail
-    if finding.verdict is Verdict.PASS:
-        return
-    if finding.reason is not None:
-        yield "unproven", f"{finding.reason.replace('_', ' ')}"
-    if finding.factor is not None:
-        sure = f", confidence {finding.confidence}" if finding.confidence else ""
-        others = (
-            f"; also different: {', '.join(finding.confounders)}"
-            if finding.confounders
-            else "; nothing else differed"
-        )
-        yield "factor", f"{finding.factor.replace('_', ' ')}{sure}{others}"
-    if finding.advice:
-        yield "do", f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
-    if finding.next_test:
-        yield "next", finding.next_test

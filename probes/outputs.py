@@ -1,0 +1,111 @@
+"""Where does a finished run go?"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from probes.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Mapping
+
+    from probes.model import Run
+
+REPORTERS = {"json": "json_report", "junit": "junit", "markdown": "markdown", "html": "html"}
+"""Flag → module in `reporters`."""
+
+
+def person(arguments: Namespace) -> TextIO:
+    """Where people read: standard output, unless JSON goes there."""
+    return sys.stderr if arguments.json == "-" else sys.stdout
+
+
+def check(arguments: Namespace) -> None:
+    """Before anything is spent: raises UsageError for a file that could not be written."""
+    for flag, name in _files(arguments):
+        path = Path(name)
+        if name == "-":
+            raise UsageError(f"--{flag} -: only --json goes to standard output")
+        if path.is_dir():
+            raise UsageError(f"--{flag} {name}: is a folder")
+        if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+            raise UsageError(f"--{flag} {name}: its folder is not there or cannot be written to")
+
+
+def show(run: Run, arguments: Namespace) -> None:
+    """To whoever reads, then to the files asked for; one that cannot be written keeps no other from it."""
+    from probes.reporters import console
+
+    out = person(arguments)
+    with without_commands(out):
+        console.report(run, out)
+    if arguments.json == "-":
+        sys.stdout.write(_written("json", run))
+    faults = [fault for flag, name in _files(arguments) if (fault := _write(flag, name, run)) is not None]
+    if faults:
+        raise UsageError("; ".join(faults))
+
+
+def _files(arguments: Namespace) -> list[tuple[str, str]]:
+    named = [(flag, getattr(arguments, flag, None)) for flag in REPORTERS]
+    return [(flag, name) for flag, name in named if name is not None and (flag, name) != ("json", "-")]
+
+
+def _written(flag: str, run: Run) -> str:
+    text = io.StringIO()
+    import_module(f"probes.reporters.{REPORTERS[flag]}").report(run, text)
+    return text.getvalue()
+
+
+def _write(flag: str, name: str, run: Run) -> str | None:
+    try:
+        Path(name).write_text(_written(flag, run), "utf-8")
+    except OSError as fault:
+        return f"--{flag} {name}: {fault.strerror}"
+    return None
+
+
+# --- GitHub Actions --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def without_commands(out: TextIO, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """What a stranger's server says is not obeyed by GitHub's runner: it takes commands from any line of a log.
+
+    It finds `##[command]` anywhere in a line (actions/runner, src/Runner.Common/ActionCommand.cs).
+    """
+    if not _on_github(environ):
+        yield
+        return
+    token = secrets.token_hex(16)
+    out.write(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        out.write(f"::{token}::\n")
+
+
+def to_github(run: Run, out: TextIO, environ: Mapping[str, str] = os.environ) -> None:
+    """Annotations in the log, and the Markdown on the job's page; neither where no job of GitHub's runs."""
+    from probes.reporters import annotations
+
+    if _on_github(environ):
+        annotations.report(run, out)
+    if summary := environ.get("GITHUB_STEP_SUMMARY"):
+        try:
+            with Path(summary).open("a", encoding="utf-8") as page:
+                page.write(f"{_written('markdown', run)}\n")
+        except OSError as fault:
+            sys.stderr.write(f"edgeprobe: no job summary, {summary}: {fault.strerror}\n")
+
+
+def _on_github(environ: Mapping[str, str]) -> bool:
+    return environ.get("GITHUB_ACTIONS") == "true"

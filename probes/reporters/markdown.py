@@ -1,0 +1,109 @@
+"""A run as Markdown, for a job summary and a comment on a pull request.
+
+Whatever a stranger wrote is shown as he wrote it and does nothing: no markup, link, mention or reference comes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TextIO
+
+from probes.model import Verdict
+from probes.redact import safe_text
+from probes.reporters.words import (
+    GLYPHS,
+    folded,
+    heading,
+    headline,
+    repeat,
+    rows,
+    summary,
+    tagged,
+    worst_first,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from probes.model import Finding, Run
+
+LIMIT = 60_000
+"""Characters; GitHub takes 65,536 in a comment."""
+_CELL = 400
+_WIDTH = 100
+_MARKUP = re.compile("[&<>`*_\\\\\\[\\]|~$^!#\u200b]")
+# GitHub and GitLab look for these in the finished page, where an entity is a character like any other: `@name`, `#12`
+# and their kin, `GH-12`, `www.` and `://`, `:smile:`. A blank of no width after the match keeps them apart.
+_REFERENCES = re.compile(r"@|[#!$%&~^](?=[\w\"'])|\bGH(?=-\d)|www(?=\.)|:(?=//)|:(?=[\w+-]+:)", re.IGNORECASE)
+
+
+def report(run: Run, out: TextIO) -> None:
+    findings = worst_first(run.findings)
+    head = [
+        f"## {GLYPHS[run.verdict]} edgeprobe {inert(headline(run))}",
+        "",
+        inert(summary(run)),
+        "",
+        f"run {inert(' · '.join((run.id, *heading(run))))}",
+        "",
+    ]
+    room = LIMIT - _length(head)
+    lines = [*_fitting([[row] for row in _table(run, findings)], room // 2, "rows", run)]
+    head += ["| verdict | case | client | finding | code |", "|---|---|---|---|---|", *lines, ""]
+    troubles = [finding for finding in findings if finding.verdict is not Verdict.PASS]
+    details = [_details(finding, opened=number == 0) for number, finding in enumerate(troubles)]
+    head += _fitting(details, LIMIT - _length(head), "findings", run)
+    out.write("\n".join(head).rstrip() + "\n")
+
+
+def inert(text: str) -> str:
+    """`text` as it reads, without effect anywhere in a line of Markdown or HTML but at its begin."""
+    marked = _REFERENCES.sub(lambda match: f"{match[0]}\u200b", safe_text(text))
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", marked)
+
+
+def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
+    for finding in findings:
+        verdict = f"{GLYPHS[finding.verdict]} {finding.verdict}{' (accepted)' if finding.accepted else ''}"
+        yield _row(verdict, finding.case, finding.client, finding.title, tagged(finding))
+    for skipped in run.skipped:
+        yield _row("○ skipped", skipped.case, skipped.client, skipped.reason, "")
+
+
+def _row(*cells: str | None) -> str:
+    clipped = [cell if len(cell) <= _CELL else f"{cell[:_CELL]}…" for cell in (cell or "" for cell in cells)]
+    return f"| {' | '.join(map(inert, clipped))} |"
+
+
+def _details(finding: Finding, *, opened: bool) -> list[str]:
+    title = f"{GLYPHS[finding.verdict]} {finding.verdict}: {finding.title}"
+    lines = [f"<details{' open' if opened else ''}>", f"<summary>{inert(title)}</summary>", ""]
+    for label, text in rows(finding):
+        lines.append(f"- **{inert(label)}**: {'<br>'.join(map(inert, text.split(chr(10))))}")
+    if (again := repeat(finding)) is not None:
+        command, ran = again
+        lines += ["", f"Repeat ({ran}):", "", *_fenced(folded(safe_text(command), _WIDTH))]
+    return [*lines, "", "</details>", ""]
+
+
+def _fenced(lines: Sequence[str]) -> list[str]:
+    """A code block that nothing in it can end: a fence is ended only by one as long."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}sh", *lines, fence]
+
+
+def _fitting(blocks: Sequence[list[str]], room: int, what: str, run: Run) -> list[str]:
+    """The blocks that fit, the first first, and a line that says what was left out."""
+    found: list[str] = []
+    for number, block in enumerate(blocks):
+        room -= _length(block)
+        if room < 0:
+            left = f"{len(blocks) - number} more {what}: edgeprobe report {inert(run.id)}"
+            return [*found, f"| … | {left} | | | |" if what == "rows" else left, ""]
+        found += block
+    return found
+
+
+def _length(lines: Sequence[str]) -> int:
+    return sum(len(line) + 1 for line in lines)

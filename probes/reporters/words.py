@@ -1,0 +1,116 @@
+"""What is said of a run, in whatever format?"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from probes.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from probes.model import Finding, Run
+
+ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN, Verdict.PASS)
+GLYPHS = {
+    Verdict.FAIL: "✗",
+    Verdict.ERROR: "!",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.WARN: "▲",
+    Verdict.PASS: "✓",
+}
+_TAKE_A_VALUE = frozenset({"-A", "-H", "-d", "-c", "--connect-to"})
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """What was accepted comes last."""
+    return sorted(findings, key=lambda f: (f.accepted, ORDER.index(f.verdict)))
+
+
+def heading(run: Run) -> Iterator[str]:
+    """What was asked of whom, and from where."""
+    route = next(iter(run.target.routes.values()))
+    yield f"{', '.join(run.suites)} on {route.base_url}"
+    about = [run.target.api, run.target.model]
+    if run.vantage:
+        about.append(f"from {run.vantage}")
+    if run.time_scale != 1:
+        about.append(f"lab time, {1 / run.time_scale:g} times faster than the clock")
+    yield " · ".join(about)
+
+
+def headline(run: Run) -> str:
+    """The worst that counts, in one line."""
+    counted = [finding for finding in worst_first(run.findings) if not finding.accepted]
+    if not counted:
+        return f"{run.verdict}: nothing measured"
+    more = sum(finding.verdict is counted[0].verdict for finding in counted) - 1
+    return f"{run.verdict}: {counted[0].title}{f', and {more} more' if more else ''}"
+
+
+def summary(run: Run) -> str:
+    """What was found, and what it cost."""
+    counts = [(sum(f.verdict is v and not f.accepted for f in run.findings), v) for v in ORDER]
+    found = ", ".join(f"{n} {verdict}" for n, verdict in counts if n) or "nothing measured"
+    spend, seconds = run.spend, (run.finished - run.started).total_seconds()
+    requests = f"{spend.requests} request{'' if spend.requests == 1 else 's'}"
+    return f"{found} · {requests}, {spend.input_tokens + spend.output_tokens:,} tokens · {seconds:.1f} s"
+
+
+def tagged(finding: Finding) -> str:
+    """`blocked.client · edge · Cloudflare 1010`."""
+    made = " ".join(part for part in (finding.product, finding.vendor_code) if part)
+    layer = finding.layer if finding.verdict is not Verdict.PASS else ""
+    return " · ".join(part for part in (finding.code, str(layer), made if layer else "") if part)
+
+
+def rows(finding: Finding) -> Iterator[tuple[str, str]]:
+    """(label, text) in the order a person asks: seen, because, so, do, next."""
+    yield from finding.detail
+    if finding.verdict is Verdict.PASS:
+        return
+    if finding.reason is not None:
+        yield "unproven", f"{finding.reason.replace('_', ' ')}"
+    if finding.factor is not None:
+        sure = f", confidence {finding.confidence}" if finding.confidence else ""
+        others = (
+            f"; also different: {', '.join(finding.confounders)}"
+            if finding.confounders
+            else "; nothing else differed"
+        )
+        yield "factor", f"{finding.factor.replace('_', ' ')}{sure}{others}"
+    if finding.advice:
+        yield "do", f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
+    if finding.next_test:
+        yield "next", finding.next_test
+
+
+def repeat(finding: Finding) -> tuple[str, str] | None:
+    """The command that shows the same, and whether it was run; `None` where there is nothing to show."""
+    if finding.reproduce is None or finding.verdict is Verdict.PASS:
+        return None
+    return finding.reproduce.command, "ran: same answer" if finding.reproduce.verified else "not run"
+
+
+def folded(command: str, width: int) -> list[str]:
+    """The lines of a shell command that can be copied: continued by backslashes, a word never broken."""
+    lines, current = [], ""
+    for word in _words(command):
+        if current and len(current) + len(word) + 3 > width:
+            lines.append(f"{current} \\")
+            current = f"  {word}"
+        else:
+            current = f"{current} {word}" if current else word
+    return [*lines, current]
+
+
+def _words(command: str) -> Iterator[str]:
+    """The words of a command, an option with its value in one."""
+    try:
+        words = [shlex.quote(word) for word in shlex.split(command)]
+    except ValueError:  # no shell's: shown as it is
+        words = [command]
+    while words:
+        word = words.pop(0)
+        yield f"{word} {words.pop(0)}" if word in _TAKE_A_VALUE and words else word
