@@ -148,8 +148,8 @@ class CaseItem(pytest.Item):
             return f"edgeprobe: {excinfo.value}"
         return super().repr_failure(excinfo, *more, **options)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, f"edgeprobe {self.path.stem}/{self.name}"
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"edgeprobe {self.path.stem}/{self.name}"
 
 
 class SkippedItem(pytest.Item):
@@ -161,8 +161,8 @@ class SkippedItem(pytest.Item):
         self.user_properties.append((_PROPERTY, "skipped"))
         pytest.skip(self.reason)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, f"edgeprobe {self.path.stem}/{self.name}"
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"edgeprobe {self.path.stem}/{self.name}"
 
 
 def _told(run: Run) -> str:

@@ -29,11 +29,12 @@ TARGET = {
     "--proxy", "--no-env-proxy", "--header", "--owned", "--vantage",
 }  # fmt: skip
 CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--max-usd", "--seed", "--time-scale"}
+REPORTS = {"--json", "--junit", "--markdown", "--html"}
 FLAGS = {
     "demo": {"--json"},
-    "run": TARGET | CHOICE | {"--json", "--no-store", "--allow-inconclusive"},
+    "run": TARGET | CHOICE | REPORTS | {"--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE,
-    "report": {"--json"},
+    "report": REPORTS,
     "explain": set(),
     "validate": {"--target", "--env", "--schema"},
     "init": set(),

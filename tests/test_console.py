@@ -12,6 +12,7 @@ import re
 import threading
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ from probes.model import (
     Verdict,
     WhoActs,
 )
-from probes.reporters import console
+from probes.reporters import console, html, junit, markdown
 from probes.sinks.progress import Progress
 
 SAMPLES = Path(__file__).parent.parent / "reports" / "samples"
@@ -134,7 +135,16 @@ VARIES = {
     r"4[45]\d tokens": "452 tokens",
     r"117 ms: [\d,]+": "117 ms: 1,053",
     r"20\.6 ms: [\d,]+": "20.6 ms: 5,979",
+    r'(?<= time=")[\d.]+': "4.100",
 }
+VERSIONS = {
+    "edgeprobe": "0.1.0",
+    "python": "3.13.9",
+    "openai-py": "3.57.0",
+    "httpx": "0.28.1",
+    "curl": "8.14.1",
+}
+SAMPLES_OF_THE_DEMO = {"demo.txt": console, "junit.xml": junit, "summary.md": markdown, "report.html": html}
 
 
 def steady(text: str) -> str:
@@ -162,6 +172,8 @@ def steady_run(run: Run, spend: Spend) -> Run:
         finished=NOW + timedelta(seconds=4.1),
         target=replace(run.target, routes=routes),
         spend=spend,
+        seed=7,
+        versions=VERSIONS,
         findings=tuple(map(told, run.findings)),
     )
 
@@ -176,11 +188,19 @@ def compared(name: str, text: str) -> None:
     )
 
 
-def test_the_sample_of_the_demo():
-    """The demo reads as its sample does, but for what was measured."""
-    text = plain(steady_run(demo(), Spend(35, 100, 1410)))
-    compared("demo.txt", text)
-    assert_plain(text)
+@cache
+def demonstrated() -> Run:
+    return steady_run(demo(), Spend(35, 100, 1410))
+
+
+@pytest.mark.parametrize("name", SAMPLES_OF_THE_DEMO)
+def test_the_sample_of_the_demo(name):
+    """The demo reads as its samples do, in each format, but for what was measured."""
+    out = io.StringIO()
+    SAMPLES_OF_THE_DEMO[name].report(demonstrated(), out)
+    compared(name, steady(out.getvalue()))
+    if name == "demo.txt":
+        assert_plain(out.getvalue())
 
 
 def test_the_sample_of_a_fault_behind_the_edge():

@@ -14,6 +14,7 @@ import traceback
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, unquote
 
@@ -29,7 +30,7 @@ from probes.credentials import Secrets
 from probes.errors import UsageError
 from probes.model import Client, EnvRef, Raised
 from probes.redact import Redactor
-from probes.reporters import console, json_report
+from probes.reporters import annotations, console, html, json_report, junit, markdown
 from probes.runner import run_cases
 from probes.sinks.progress import Progress
 from probes.suite import cases, load_suite
@@ -195,16 +196,19 @@ def run_of(way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_that_is_shown_or_stored(way, tmp_path, monkeypatch):
-    """Whatever a server echoes and however: console, JSON, stored file, events and `repr` hold no secret."""
+    """Whatever a server echoes and however: no report, stored file, event or `repr` holds a secret."""
     run, events, records = run_of(way)
     assert len(run.calls) >= 6
     assert any(e.status is not None or e.error for c in run.calls for e in c.exchanges)
     monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path))
-    page, document = io.StringIO(), io.StringIO()
-    console.report(run, page)
+    document = io.StringIO()
     json_report.report(run, document)
-    for text in (page.getvalue(), document.getvalue(), store.save(run).read_text(), repr(run), repr(events)):
+    for text in (document.getvalue(), store.save(run).read_text(), repr(run), repr(events)):
         assert leaks(text) == set()
+    for reporter in (console, junit, markdown, html, annotations):
+        page = io.StringIO()
+        reporter.report(run, page)
+        assert leaks(unescape(page.getvalue()).replace("\u200b", "")) == set()
     for text in (
         json.dumps(json.loads(document.getvalue()), ensure_ascii=False),
         *(r.getMessage() for r in records),

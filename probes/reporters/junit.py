@@ -70,9 +70,9 @@ def _properties(run: Run) -> Iterator[tuple[str, str]]:
 def _testcase(place: Place, seconds: float = 0.0) -> ET.Element:
     """`classname` is suite/kind, `name` the rest of the case's id and the client: both the same in every run."""
     case, client = place
-    suite, kind, *more = case.split("/", 2)
-    name = " ".join([*more, *([client] if client else [])]) or kind
-    attributes = {"classname": f"{suite}/{kind}", "name": name}
+    parts = case.split("/", 2)
+    name = " ".join([*parts[2:], *([client] if client else [])]) or parts[-1]
+    attributes = {"classname": "/".join(parts[:2]), "name": name}
     safe = {key: safe_text(value) for key, value in attributes.items()}
     return ET.Element("testcase", safe | {"time": f"{seconds:.3f}"})
 
