@@ -95,6 +95,15 @@ def test_metadata(wheel):
     assert any(n.endswith("licenses/LICENSE") for n in names)
 
 
+def test_entry_points(wheel):
+    """The command, and the plugin that pytest finds by itself."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt")]
+        lines = archive.read(name).decode().splitlines()
+    assert "edgeprobe = probes.cli:main" in lines
+    assert lines[lines.index("[pytest11]") + 1] == "edgeprobe = probes.pytest_plugin"
+
+
 def test_it_finds_its_own_suites(elsewhere):
     """Every suite of the checkout can be planned from anywhere, and so can what its cases need."""
     flags = ("--base-url", "http://127.0.0.1:9/v1", "--api", "openai", "--model", "m", "--no-key")

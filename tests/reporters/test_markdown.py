@@ -113,10 +113,12 @@ def test_hostile_text_reads_as_it_was(harm):
 
 @pytest.mark.parametrize("length", [1, 3, 4, 9])
 def test_no_command_ends_its_block(length):
-    """The fence is longer than any in the command."""
-    command = f"curl -d '{'`' * length} @octocat <b>x</b>'"
-    page = page_of(run_of(replace(FOUND, reproduce=Reproduce(command))))
-    assert [text for tag, text in page.texts if tag == "code"] == [f"{command}\n"]
+    """The fence is longer than any in it, be it a line of its own."""
+    ticks = "`" * length
+    page = page_of(run_of(replace(FOUND, reproduce=Reproduce(f"curl -d '{ticks} @octocat <b>x</b>'"))))
+    assert [text for tag, text in page.texts if tag == "code"] == [f"curl -d '{ticks} @octocat <b>x</b>'\n"]
+    block = Page(READER.render("\n".join(markdown._fenced([ticks, "<b>x</b>"]))))
+    assert [text for tag, text in block.texts if tag == "code"] == [f"{ticks}\n<b>x</b>\n"]
 
 
 @pytest.mark.parametrize("count", [40, 3000])
