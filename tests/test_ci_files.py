@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 import yaml
@@ -134,3 +135,15 @@ def test_gitlab_needs():
     file = read("gitlab-ci")
     assert file["edgeprobe"]["stage"] in file["stages"]
     assert file["edgeprobe"]["allow_failure"] == {"exit_codes": [3]}
+
+
+def test_the_readme_says_what_works():
+    """Its lines for CI are commands, its options pytest's, and the files it names are there."""
+    root = Path(__file__).parent.parent
+    section = (root / "README.md").read_text("utf-8").split("\n## In CI\n")[1].split("\n## ")[0]
+    lines = re.findall(r"^    (?:- run: )?edgeprobe (.*)$", section, re.MULTILINE)
+    assert [parser().parse_args(shlex.split(line)).command for line in lines] == ["run", "run"]
+    options = (root / "probes" / "pytest_plugin.py").read_text("utf-8")
+    assert all(f'"{option}"' in options for option in re.findall(r"--edgeprobe-[a-z-]+", section))
+    for path in re.findall(r"\]\((.*?)\)", section):
+        assert (root / path).exists(), path

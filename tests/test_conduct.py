@@ -15,6 +15,7 @@ from canned import run_of
 from labruns import CLOCK, KEY, bench_for, refused_port, served, target_at
 
 from probes import clients, lab, live, store
+from probes.budget import Governor
 from probes.clients import Outcome
 from probes.clock import Clock
 from probes.conduct import Order, conduct, plan
@@ -178,6 +179,29 @@ def test_events():
     assert sorted(e.call.id for e in heard if isinstance(e, Called)) == sorted(c.id for c in run.calls)
     assert [e.finding for e in heard if isinstance(e, Found)] == list(run.findings)
     assert [e.case for e in heard if isinstance(e, Started)] == list(run.cases)
+
+
+def test_only_the_cases_that_are_wanted():
+    """Runs of single cases, one Governor for all: each has its own calls, and its own part of the spending."""
+    with served() as (_, target, secrets):
+        stop = Stop()
+        governor = Governor(target, CLOCK, stop)
+        wanted = [f"smoke/{kind}" for kind in ("completion", "streaming")]
+        orders = [Order(("smoke",), target, ("httpx",), cases=(name,), clock=CLOCK) for name in wanted]
+        runs = [conduct(order, secrets, stop=stop, governor=governor) for order in orders]
+    assert [[case.id for case in run.cases] for run in runs] == [[name] for name in wanted]
+    assert {finding.case for run in runs for finding in run.findings} == set(wanted)
+    assert all(run.spend.requests == len(run.calls) > 0 for run in runs)
+    assert sum(run.spend.input_tokens for run in runs) == governor.spend.input_tokens
+
+
+def test_what_is_left_out_of_other_cases_is_not_said():
+    """A run of one case lists what that case lacks."""
+    order = Order(("smoke",), target_at("http://127.0.0.1:9/v1"), only=("anthropic-py",))
+    assert len(plan(order, Secrets()).skipped) == 3
+    assert {s.case for s in plan(replace(order, cases=("smoke/streaming",)), Secrets()).skipped} == {
+        "smoke/streaming"
+    }
 
 
 def test_a_run_says_what_it_was():

@@ -49,7 +49,9 @@ dd { margin: 0; white-space: pre-line; }
 pre { margin: 0; padding: .6rem .75rem; background: var(--box); border-radius: .3rem; overflow-x: auto;
   font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap; }
 a { color: inherit; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
+  thead { display: none; } tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  td { display: inline; border: 0; padding: 0 .6rem 0 0; } }
 @media print { :root { color-scheme: light; } body { margin: 0; max-width: none; font-size: 10pt; }
   pre { border: 1px solid var(--line); } h2, dt { break-after: avoid; } tr, pre { break-inside: avoid; }
   a { text-decoration: none; } }
