@@ -120,9 +120,10 @@ def conduct(
         today=started.date(),
     )
     calls, findings = run_cases(planned.cases, bench)
-    for finding in lapsed(order.target, findings, bench.today, planned.suites[0]):
-        findings.append(finding)
-        emit(Found(finding))
+    if order.cases is None:  # of a part of the suites nobody can say that an acceptance is unused
+        for finding in lapsed(order.target, findings, bench.today, planned.suites[0]):
+            findings.append(finding)
+            emit(Found(finding))
     run = Run(
         id=new_id(started),
         suites=planned.suites,
@@ -151,6 +152,7 @@ def _spent(before: Spend, after: Spend) -> Spend:
         requests=after.requests - before.requests,
         input_tokens=after.input_tokens - before.input_tokens,
         output_tokens=after.output_tokens - before.output_tokens,
+        usd=None if after.usd is None else round(after.usd - (before.usd or 0.0), 9),
     )
 
 

@@ -25,6 +25,7 @@ from probes.errors import UsageError
 from probes.kinds import KINDS
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import (  # fmt: skip
+    Acceptance,
     Ask,
     Called,
     Case,
@@ -34,6 +35,7 @@ from probes.model import (  # fmt: skip
     Found,
     Limits,
     NotSent,
+    Prices,
     Raised,
     Started,
     Trial,
@@ -184,7 +186,7 @@ def test_events():
 def test_only_the_cases_that_are_wanted():
     """Runs of single cases, one Governor for all: each has its own calls, and its own part of the spending."""
     with served() as (_, target, secrets):
-        stop = Stop()
+        target, stop = replace(target, prices=Prices(1.0, 2.0)), Stop()
         governor = Governor(target, CLOCK, stop)
         wanted = [f"smoke/{kind}" for kind in ("completion", "streaming")]
         orders = [Order(("smoke",), target, ("httpx",), cases=(name,), clock=CLOCK) for name in wanted]
@@ -193,6 +195,16 @@ def test_only_the_cases_that_are_wanted():
     assert {finding.case for run in runs for finding in run.findings} == set(wanted)
     assert all(run.spend.requests == len(run.calls) > 0 for run in runs)
     assert sum(run.spend.input_tokens for run in runs) == governor.spend.input_tokens
+    assert sum(run.spend.usd for run in runs) == pytest.approx(governor.spend.usd)
+
+
+def test_a_part_of_a_suite_leaves_no_acceptance_unused():
+    """What no finding of one case matches may be matched in another."""
+    with served() as (_, target, secrets):
+        target = replace(target, accepted=(Acceptance("server.error", "known"),))
+        whole = Order(("smoke",), target, ("httpx",), clock=CLOCK)
+        runs = [conduct(order, secrets) for order in (whole, replace(whole, cases=("smoke/completion",)))]
+    assert ["acceptance.unused" in {f.code for f in run.findings} for run in runs] == [True, False]
 
 
 def test_what_is_left_out_of_other_cases_is_not_said():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.reporters.console import ascii_text
-from probes.reporters.words import rows, tagged, worst_first
+from probes.reporters.words import nothing_measured, rows, tagged, worst_first
 
 if TYPE_CHECKING:
     from probes.model import Finding, Run
@@ -24,7 +24,7 @@ def report(run: Run, out: TextIO) -> None:
     for finding in findings:
         level = "error" if finding.verdict in {Verdict.FAIL, Verdict.ERROR} else "warning"
         out.write(f"::{level} title={_title(finding)}::{_message(finding)}\n")
-    if all(finding.accepted for finding in run.findings):
+    if nothing_measured(run):
         out.write("::error title=edgeprobe::nothing measured\n")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from probes.model import Verdict
 from probes.redact import safe_text
 from probes.reporters.console import plain
-from probes.reporters.words import summary, worst_first
+from probes.reporters.words import nothing_measured, summary, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,8 +118,7 @@ def _skipped(run: Run) -> Iterator[ET.Element]:
 
 
 def _nothing(run: Run) -> Iterator[ET.Element]:
-    """A report of skipped cases alone would look green."""
-    if all(finding.accepted for finding in run.findings):
+    if nothing_measured(run):
         testcase = _testcase(("edgeprobe/run", None))
         ET.SubElement(testcase, "error", type="not_measured", message="nothing measured")
         yield testcase

@@ -41,12 +41,20 @@ def heading(run: Run) -> Iterator[str]:
 
 
 def headline(run: Run) -> str:
-    """The worst that counts, in one line."""
-    counted = [finding for finding in worst_first(run.findings) if not finding.accepted]
-    if not counted:
+    """The verdict and what makes it, in one line."""
+    if nothing_measured(run):
         return f"{run.verdict}: nothing measured"
-    more = sum(finding.verdict is counted[0].verdict for finding in counted) - 1
-    return f"{run.verdict}: {counted[0].title}{f', and {more} more' if more else ''}"
+    first, *more = _decisive(run)
+    return f"{run.verdict}: {first.title}{f', and {len(more)} more' if more else ''}"
+
+
+def nothing_measured(run: Run) -> bool:
+    """No finding has the run's verdict: every case was skipped or accepted. Its reports must not look green."""
+    return not _decisive(run)
+
+
+def _decisive(run: Run) -> list[Finding]:
+    return [finding for finding in run.findings if finding.verdict is run.verdict and not finding.accepted]
 
 
 def summary(run: Run) -> str:

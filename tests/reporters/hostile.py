@@ -23,6 +23,7 @@ from probes.model import (
     Verdict,
     WhoActs,
 )
+from probes.reporters.words import ORDER
 
 NOW = datetime(2026, 11, 29, 17, 43, 12, tzinfo=UTC)
 TARGET = Target("t", "openai", "m", {"edge": Route("edge", "https://api.example.com/v1")})
@@ -75,10 +76,12 @@ AROUND = ["model", "base_url", "suite", "vantage", "skipped", "version", "id", "
 
 
 def run_of(*findings: Finding, **more) -> Run:
+    verdicts = {finding.verdict for finding in findings if not finding.accepted}
+    worst = next((verdict for verdict in ORDER if verdict in verdicts), Verdict.INCONCLUSIVE)
     told = {
         "id": "20261129-174312-x7k2", "suites": ("s",), "target": TARGET, "vantage": "fra", "started": NOW,
         "finished": NOW + timedelta(seconds=4.1), "versions": {"edgeprobe": "0.1.0"}, "seed": 1, "time_scale": 1.0,
-        "verdict": Verdict.FAIL, "spend": Spend(35, 100, 1410), "cases": (), "calls": (), "findings": findings,
+        "verdict": worst, "spend": Spend(35, 100, 1410), "cases": (), "calls": (), "findings": findings,
     }  # fmt: skip
     return Run(**{**told, **more})
 

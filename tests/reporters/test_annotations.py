@@ -42,7 +42,10 @@ def decoded(text: str) -> str:
 def test_levels(verdict, levels):
     """Each verdict's level; what passed is not annotated."""
     assert [
-        level for level, _, _ in commands(told(annotations, run_of(replace(FOUND, verdict=verdict))))
+        level
+        for level, _, _ in commands(
+            told(annotations, run_of(replace(FOUND, verdict=verdict), verdict=verdict))
+        )
     ] == levels
 
 
@@ -58,8 +61,13 @@ def test_what_an_annotation_says():
 
 def test_accepted_findings_are_not_annotated():
     """A person has dealt with them; but nothing measured is an error."""
-    assert commands(told(annotations, run_of(replace(FOUND, accepted=True), FINE))) == []
-    assert told(annotations, run_of()) == "::error title=edgeprobe::nothing measured\n"
+    assert (
+        commands(told(annotations, run_of(replace(FOUND, accepted=True), FINE, verdict=Verdict.PASS))) == []
+    )
+    assert (
+        told(annotations, run_of(verdict=Verdict.INCONCLUSIVE))
+        == "::error title=edgeprobe::nothing measured\n"
+    )
 
 
 def test_the_worst_first():

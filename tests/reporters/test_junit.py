@@ -136,7 +136,7 @@ def test_properties():
     """Whose run this is: its id, target, vantage and versions."""
     found = {p.get("name"): p.get("value") for p in read(run_of(FINE)).iter("property")}
     assert found == {
-        "run": "20261129-174312-x7k2", "verdict": "fail", "target": "t", "api": "openai", "model": "m",
+        "run": "20261129-174312-x7k2", "verdict": "pass", "target": "t", "api": "openai", "model": "m",
         "route.edge": "https://api.example.com/v1", "vantage": "fra", "seed": "1", "time_scale": "1",
         "version.edgeprobe": "0.1.0",
     }  # fmt: skip
