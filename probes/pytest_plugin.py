@@ -126,6 +126,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         from probes.model import Verdict
+        from probes.reporters.words import worst_first
 
         run = _door(self.config).conduct(self.order)
         self.user_properties.append((_PROPERTY, str(run.verdict)))
@@ -133,8 +134,9 @@ class CaseItem(pytest.Item):
             if finding.verdict is Verdict.WARN and not finding.accepted:
                 self.warn(EdgeprobeWarning(_line(finding)))
         unproven = run.verdict in {Verdict.ERROR, Verdict.INCONCLUSIVE}
+        worst = worst_first(run.findings)[0]
         if unproven and self.config.getoption("edgeprobe_allow_inconclusive"):
-            pytest.skip(f"{run.verdict}, by --edgeprobe-allow-inconclusive: {_line(run.findings[0])}")
+            pytest.skip(f"{run.verdict}, by --edgeprobe-allow-inconclusive: {_line(worst)}")
         if unproven or run.verdict is Verdict.FAIL:
             raise CaseFailed(run)
 

@@ -186,10 +186,10 @@ def test_events():
 def test_only_the_cases_that_are_wanted():
     """Runs of single cases, one Governor for all: each has its own calls, and its own part of the spending."""
     with served() as (_, target, secrets):
-        target, stop = replace(target, prices=Prices(1.0, 2.0)), Stop()
-        governor = Governor(target, CLOCK, stop)
+        priced, stop = replace(target, prices=Prices(1.0, 2.0)), Stop()
+        governor = Governor(priced, CLOCK, stop)
         wanted = [f"smoke/{kind}" for kind in ("completion", "streaming")]
-        orders = [Order(("smoke",), target, ("httpx",), cases=(name,), clock=CLOCK) for name in wanted]
+        orders = [Order(("smoke",), priced, ("httpx",), cases=(name,), clock=CLOCK) for name in wanted]
         runs = [conduct(order, secrets, stop=stop, governor=governor) for order in orders]
     assert [[case.id for case in run.cases] for run in runs] == [[name] for name in wanted]
     assert {finding.case for run in runs for finding in run.findings} == set(wanted)
@@ -201,8 +201,8 @@ def test_only_the_cases_that_are_wanted():
 def test_a_part_of_a_suite_leaves_no_acceptance_unused():
     """What no finding of one case matches may be matched in another."""
     with served() as (_, target, secrets):
-        target = replace(target, accepted=(Acceptance("server.error", "known"),))
-        whole = Order(("smoke",), target, ("httpx",), clock=CLOCK)
+        accepting = replace(target, accepted=(Acceptance("server.error", "known"),))
+        whole = Order(("smoke",), accepting, ("httpx",), clock=CLOCK)
         runs = [conduct(order, secrets) for order in (whole, replace(whole, cases=("smoke/completion",)))]
     assert ["acceptance.unused" in {f.code for f in run.findings} for run in runs] == [True, False]
 
