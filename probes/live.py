@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SILENT = frozenset({"dns", "connect", "timeout", "deadline"})
 """Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _SILENT_IN_A_ROW = 2
-_SHORTEST = 0.5
+_SHORTEST = 1.5
 """Machine seconds."""
 RESOLUTION = 0.01
 """Machine seconds that a time measured here may be off: threads of one process take turns."""
