@@ -21,6 +21,7 @@ from probes.model import (
     Client,
     NotSent,
     Raised,
+    Raw,
     Route,
     Run,
     Spend,
@@ -140,7 +141,9 @@ class Asked:
 
 
 def announced(trial: Trial) -> dict[str, str]:
-    """The headers of a trial's request as they leave: the client's own with the edits applied."""
+    """The headers of a trial's request as they leave: the client's own with the edits applied, or a raw request's."""
+    if isinstance(trial.request, Raw):
+        return {name.lower(): value for name, value in trial.request.headers}
     found = {name.lower(): value for name, value in SENT[trial.client].items()}
     edits = trial.request.edits if isinstance(trial.request, Ask) else {}
     for name, value in edits.items():

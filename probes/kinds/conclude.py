@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from probes.model import Attribution, Call, Case, Exchange, WhoActs
 
 _BODY_SHOWN = 60
+_LOOKED_UP_BY = ("ray", "colo", "zone", "request_id")
 
 
 def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: Any) -> Finding:
@@ -157,6 +158,13 @@ def _as_the_caller_saw_it(calls: Sequence[Call]) -> tuple[tuple[str, str], ...]:
     """What an SDK showed its user: often less than the wire, and for a 200 that is wrong, nothing at all."""
     met = {c.trial.client: c.raised for c in calls if c.raised is not None and c.raised.type != "curl"}
     return tuple(("caller", f"{name}: {raised.type}: {raised.text[:200]}") for name, raised in met.items())
+
+
+def named(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+    """What the operator can look an answer up by."""
+    found = exchange.attribution.extracted if exchange.attribution is not None else {}
+    words = [f"{name.replace('_', ' ')} {found[name]}" for name in _LOOKED_UP_BY if found.get(name)]
+    return (("look up", ", ".join(words)),) if words else ()
 
 
 def shown(exchange: Exchange) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.conclude import conclude, shown
 from probes.kinds.pair import Pair, evidence, last_of, tpot, uncertainty, waited
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason
-from probes.timers import match
+from probes.timers import Timer, match
 from probes.twins import REPEATS, confounders
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def first_byte_cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> 
         ),
         figures={"cutoff": Figure(middle, "s", len(cuts), middle - off, middle + off), **speed(stream)},
         conditions=conditions(plain),
-        confidence=(Confidence.HIGH if n >= REPEATS else Confidence.MEDIUM) if pure else Confidence.LOW,
+        confidence=_confidence(n, pure=pure, known=bool(_matching(middle, code, plain, off))),
         reason=None if pure else Reason.MIXED,
         next_test="more pairs (--set pairs=3)" if n < REPEATS else None,
         advice=f"Stream, or cap answers that are not streamed at {tokens or 'fewer'} tokens, or raise the read timer of "
@@ -99,13 +99,24 @@ def _middle(seconds: list[float], pairs: list[Pair]) -> tuple[float, float]:
     return sum(seconds) / len(seconds), (max(seconds) - min(seconds)) / 2 + uncertainty(pairs[-1].plain)
 
 
-def _timers(seconds: float, code: str, exchange: Exchange, off: float) -> str:
+def _confidence(pairs: int, *, pure: bool, known: bool) -> Confidence:
+    """One pair is enough where its time is that of a known timer; one end at any time may be chance."""
+    if not pure or (pairs < REPEATS and not known):
+        return Confidence.LOW
+    return Confidence.HIGH if pairs >= REPEATS else Confidence.MEDIUM
+
+
+def _matching(seconds: float, code: str, exchange: Exchange, off: float) -> tuple[Timer, ...]:
     product = exchange.attribution.product if exchange.attribution is not None else None
-    known = match(seconds, code.partition(".")[2], product, off)
-    return (
-        " or ".join(f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in known)
-        or "no known timer"
-    )
+    return match(seconds, code.partition(".")[2], product, off)
+
+
+def _timers(seconds: float, code: str, exchange: Exchange, off: float) -> str:
+    known = [
+        f"{timer.product} {timer.timer} ({timer.seconds:g} s)"
+        for timer in _matching(seconds, code, exchange, off)
+    ]
+    return " or ".join(known) or "no known timer"
 
 
 def _unproven_layer(exchange: Exchange) -> dict[str, Layer]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import conclude, listed, outcome_code, shown
+from probes.attribution import is_refusal
+from probes.kinds.conclude import conclude, listed, named, outcome_code, shown
 from probes.kinds.isolate import Isolation, isolate
-from probes.kinds.screen import said_nothing, screen, tainted
+from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
@@ -19,7 +20,7 @@ from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.model import Call, Case, Finding, Flow, Trial
+    from probes.model import Call, Case, Exchange, Finding, Flow, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]
 
@@ -45,13 +46,13 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     """Clients refused alike: one is confirmed and isolated, the others are sent once more and are its scope."""
     name = study.representative(group)
     if study.room() < 2 * REPEATS + len(group):
-        return [_unfinished(study, group, name, Reason.BUDGET)]
+        return [unconfirmed(study, group, name, Reason.BUDGET)]
     control = study.trial("confirm", study.control, "control")
     screened = [call for call in study.seen if call.trial.client == name]
     doubtful = any(passed(call) for call in screened)
     pair = yield from study.twin(control, study.trial("confirm", name, "variant"), doubtful=doubtful)
     if pair.unsent is not None:
-        return [_unfinished(study, group, name, Reason(pair.unsent))]
+        return [unconfirmed(study, group, name, Reason(pair.unsent))]
     scope = [name]
     for other in [call.trial.client for call in group if call.trial.client != name]:
         again = yield from study.one(study.trial("confirm", other))
@@ -59,27 +60,22 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     seen = side([*screened, *pair.variant.calls], outcome)
     if not (pair.claimed and seen.failed):
         return [_intermittent(study, name, pair, seen)]
+    if (astray := _another_way(study, name, pair, seen)) is not None:
+        return [astray]
     isolation = yield from isolate(study, name, pair)
     # A rule that has begun to count us meanwhile would look like one against the client: the control is asked last.
     last = yield from study.one(study.trial("confirm", study.control))
     if last.not_sent is not None:
-        return [_unfinished(study, group, name, Reason(last.not_sent))]
+        return [unconfirmed(study, group, name, Reason(last.not_sent))]
     return [_refused(study, scope, pair, seen, isolation)]
 
 
 def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: Isolation) -> Finding:
     name = scope[0]
-    variant, control = pair.variant.calls[-1].last, pair.control.calls[-1].last
-    assert variant is not None
-    assert control is not None
+    variant, control = _last(pair.variant), _last(pair.control)
     code = outcome_code(variant)
     passing = sorted({call.trial.client for call in study.passing()})
     must_pass = any(study.must_pass(client) for client in scope)
-    where = (
-        "at the edge"
-        if variant.attribution is not None and variant.attribution.layer is Layer.EDGE
-        else "before the API"
-    )
     let_pass = f"let pass {pair.control.n - pair.control.k} of {pair.control.n}"
     beside = f"{study.control} with the same request in the same minute: {shown(control)}, {let_pass}"
     pass_ = f"{listed(passing)} pass{'es' if len(passing) == 1 else ''}"
@@ -87,6 +83,7 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         study.case,
         code if code == "challenged" else "blocked.client",
         variant,
+        **_layer_by_shape(variant),
         verdict=Verdict.FAIL if must_pass else Verdict.WARN,
         client=name,
         factor=isolation.factor,
@@ -94,12 +91,12 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         control=isolation.control or control.id,
         variant=isolation.variant or variant.id,
         confounders=isolation.confounders,
-        title=f"{listed(scope)} {'is' if len(scope) == 1 else 'are'} refused {where}",
+        title=f"{listed(scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}",
         detail=(
             ("seen", f"{shown(variant)}, {seen.k} of {seen.n}; {beside}"),
             *isolation.detail,
             ("so", f"every customer on {listed(scope)} is locked out; {pass_}"),
-            *_named(variant.attribution.extracted if variant.attribution else {}),
+            *named(variant),
         ),
         confidence=isolation.confidence,
         reason=isolation.reason,
@@ -109,15 +106,49 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
     )
 
 
-def _named(extracted: object) -> tuple[tuple[str, str], ...]:
-    """What the operator can look the refusal up by."""
-    rows = extracted if isinstance(extracted, dict) else {}
-    words = [
-        f"{name.replace('_', ' ')} {rows[name]}"
-        for name in ("ray", "colo", "zone", "request_id")
-        if rows.get(name)
-    ]
-    return (("look up", ", ".join(words)),) if words else ()
+def _last(side: Side) -> Exchange:
+    exchange = side.calls[-1].last
+    assert exchange is not None
+    return exchange
+
+
+def _where(refusal: Exchange) -> str:
+    if not is_refusal(refusal):
+        return "with an answer in the API's own form"
+    at_edge = refusal.attribution is not None and refusal.attribution.layer is Layer.EDGE
+    return "at the edge" if at_edge else "before the API"
+
+
+def _layer_by_shape(refusal: Exchange) -> dict[str, object]:
+    """A 403 that only some clients get is nobody's by its JSON alone: a WAF can write that, too."""
+    return {} if is_refusal(refusal) else {"layer": Layer.UNKNOWN, "product": None}
+
+
+def _another_way(study: Study, name: str, pair: Twin, seen: Side) -> Finding | None:
+    """Where the refused client went through a proxy and the control did not, the proxy may be who refuses."""
+    variant, control = _last(pair.variant), _last(pair.control)
+    if variant.conditions.get("proxy") == control.conditions.get("proxy"):
+        return None
+    proxied, direct = (name, study.control) if variant.conditions.get("proxy") else (study.control, name)
+    return conclude(
+        study.case,
+        "blocked",
+        variant,
+        layer=Layer.UNKNOWN,
+        product=None,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=Reason.MIXED,
+        client=name,
+        observed=Observed(seen.k, seen.n),
+        title=f"{name} is refused, but not on the control's way",
+        detail=(
+            ("seen", f"{shown(variant)}, {seen.k} of {seen.n}; {study.control}: {shown(control)}"),
+            ("because", f"not isolated: {proxied} goes through a proxy of this machine, {direct} does not"),
+        ),
+        confidence=Confidence.LOW,
+        next_test="every client the same way: --no-env-proxy, or --proxy URL",
+        evidence=evidence((*seen.calls, *pair.control.calls)),
+    )
 
 
 def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
@@ -152,25 +183,6 @@ def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
         confidence=Confidence.MEDIUM if claimed else Confidence.LOW,
         reason=None if claimed else Reason.MIXED,
         evidence=evidence((*seen.calls, *pair.control.calls)),
-    )
-
-
-def _unfinished(study: Study, group: list[Call], name: str, reason: Reason) -> Finding:
-    """Seen refused once, and no more could be asked: told as it is, without a verdict on the service."""
-    exchange = next(call.last for call in group if call.trial.client == name)
-    assert exchange is not None
-    return conclude(
-        study.case,
-        "blocked",
-        exchange,
-        verdict=Verdict.INCONCLUSIVE,
-        reason=reason,
-        client=name,
-        observed=Observed(1, 1),
-        title=f"{name} was refused once; it could not be confirmed",
-        detail=(("seen", f"{shown(exchange)}, once"),),
-        confidence=Confidence.LOW,
-        evidence=(exchange.id,),
     )
 
 

@@ -6,13 +6,15 @@ The client itself sends, with single headers of its finished request changed: sa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from probes.clients import dialect
+from probes.credentials import made_up_key
 from probes.kinds.conclude import listed
 from probes.kinds.reproducer import curl_command, python_command
 from probes.kinds.study import Study, refused
-from probes.model import Confidence, Factor, Reason, Reproduce
+from probes.model import Ask, Confidence, Factor, Raw, Reason, Reproduce
 from probes.twins import REPEATS, Side, Twin, confounders
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 SDK_HEADERS = "x-stainless-*"
 _UA = "user-agent"
-_OWN = frozenset({"host", "content-length", "content-type", "connection", "authorization", "x-api-key"})
+_FRAMING = frozenset({"host", "content-length"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Suspect:
 
     study: Study
     name: str
+    sent: tuple[tuple[str, str], ...]
     headers: dict[str, str]
     neutral: str | None
     accept: str | None
@@ -71,7 +74,15 @@ def isolate(study: Study, name: str, pair: Twin) -> Steps:
     assert refusal is not None
     assert let_pass is not None
     sent, other = _headers(refusal), _headers(let_pass)
-    suspect = Suspect(study, name, sent, other.get(_UA), other.get("accept"), other.get("accept-encoding"))
+    suspect = Suspect(
+        study,
+        name,
+        refusal.request.headers,
+        sent,
+        other.get(_UA),
+        other.get("accept"),
+        other.get("accept-encoding"),
+    )
     if not study.case.client(name).edits or study.room() < 4 * REPEATS:
         return Isolation(reason=Reason.BUDGET, detail=(_NOT_ISOLATED,))
     return (yield from _user_agent_and_sdk_headers(suspect))
@@ -238,33 +249,57 @@ def _other_headers(suspect: Suspect) -> Steps:
 
 
 def _client_stack(suspect: Suspect) -> Steps:
-    """The same header values over curl's stack: what is left is TLS, and how the headers are written."""
+    """The very bytes of the headers over curl's stack: what is left then is TLS, or the way of the connection."""
     excluded = "not the user agent, the SDK's headers or Accept"
     study = suspect.study
     if study.control != "curl" or suspect.name == "curl" or study.room() < 2 * REPEATS:
         return Isolation(reason=Reason.TOO_FEW, detail=(("because", f"not isolated: {excluded}"),))
-    edits: Edits = {name: value for name, value in suspect.headers.items() if name not in _OWN}
-    control = study.trial("isolate", "curl", "stack/control", edits)
+    control = replace(study.trial("isolate", "curl", "stack/control"), request=_as_raw(suspect))
     found = yield from study.twin(control, suspect.trial("stack/variant", {}))
     if not found.claimed:
         return Isolation(reason=Reason.MIXED, detail=(("because", f"not isolated: {excluded}"),))
+    others = _confounders(found.control, found.variant, ())
     encrypted = study.case.target.routes[study.case.route].base_url.startswith("https:")
-    what = (
-        "its TLS signature, or the order and case of its headers"
-        if encrypted
-        else "the order and case of its headers"
+    by_tls = encrypted and not others
+    left = (
+        "its TLS signature"
+        if by_tls
+        else "the client's own stack" + (f", or: {', '.join(others)}" if others else "")
     )
     return Isolation(
-        factor=Factor.TLS if encrypted else Factor.CLIENT,
+        factor=Factor.TLS if by_tls else Factor.CLIENT,
         control=found.control.evidence,
         variant=found.variant.evidence,
-        confounders=_confounders(found.control, found.variant, ()),
-        detail=(
-            ("because", f"{excluded}: the same header values sent by curl are let pass; left is {what}"),
-        ),
-        confidence=Confidence.MEDIUM,
-        next_test="send the same header bytes over a third TLS stack" if encrypted else None,
+        confounders=others,
+        detail=(("because", f"{excluded}: the same headers sent by curl are let pass; left is {left}"),),
+        confidence=Confidence.MEDIUM if by_tls else Confidence.LOW,
+        next_test="the same header bytes over a third TLS stack" if encrypted else None,
         reproduce=python_command(study.case, suspect.name),
+    )
+
+
+def _as_raw(suspect: Suspect) -> Raw:
+    """The refused request to the byte, but for the made-up key, which was taken out of what was recorded."""
+    case = suspect.study.case
+    ask = Ask(suspect.study.endpoint, recipe="invalid", cap=1, key="made_up")
+    key = made_up_key(case.target.api)
+    headers = tuple(
+        (
+            name,
+            f"Bearer {key}"
+            if name.lower() == "authorization"
+            else key
+            if name.lower() == "x-api-key"
+            else value,
+        )
+        for name, value in suspect.sent
+        if name.lower() not in _FRAMING
+    )
+    return Raw(
+        "POST",
+        dialect.PATHS[case.target.api, suspect.study.endpoint],
+        headers,
+        dialect.encoded(case.target, ask, ""),
     )
 
 

@@ -91,15 +91,20 @@ def _judged(case: Case, pairs: list[Pair]) -> Finding:
 
 
 def _not_even_sent(case: Case, pairs: list[Pair]) -> Finding:
-    refusal = pairs[-1].stream.raised or pairs[-1].plain.raised
+    """The guard of an SDK speaks for the side that left no exchange; what became of the other one is told beside it."""
+    calls = [call for pair in pairs for call in (pair.stream, pair.plain)]
+    guarded = next(call for call in calls if call.last is None)
+    said = f"{guarded.raised.type}: {guarded.raised.text}" if guarded.raised else "nothing"
+    others = "; ".join(f"{_side(call)}: {shown(call.last)}" for call in calls if call.last is not None)
     return conclude(
         case,
         "client.guard",
         layer=Layer.CLIENT,
-        client=pairs[-1].plain.trial.client,
+        client=guarded.trial.client,
         confidence=Confidence.HIGH,
-        title="The client refused to send a long request",
-        detail=(("seen", f"{refusal.type}: {refusal.text}" if refusal else "nothing was sent"),),
+        title=f"{guarded.trial.client} refuses to send so long a request that is {_side(guarded)}",
+        detail=(("seen", said), *((("beside", others),) if others else ())),
+        evidence=evidence(pairs),
     )
 
 

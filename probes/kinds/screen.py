@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
-from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, listed, named, not_sent, outcome_code, shown
 from probes.kinds.study import Study, evidence, passed, refused
 from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import confounders
@@ -64,10 +64,34 @@ def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Cal
     for name, after in zip(order, [*order[1:], None], strict=True):
         call = yield from study.screen(name)
         if (why := _unsent_or_ended(call)) is not None:
-            return said_nothing(study, Reason(why)) or [not_sent(study.case, why, "screening")]
+            told = [*_all_unconfirmed(study, Reason(why)), *said_nothing(study, Reason(why))]
+            return told or [not_sent(study.case, why, "screening")]
         if refused(call) and study.control not in {name, after}:
             yield from study.screen(study.control)
     return None
+
+
+def _all_unconfirmed(study: Study, reason: Reason) -> list[Finding]:
+    return [unconfirmed(study, group, study.representative(group), reason) for group in study.groups()]
+
+
+def unconfirmed(study: Study, group: list[Call], name: str, reason: Reason) -> Finding:
+    """Seen refused, and no more could be asked: told as it is, without a verdict on the service."""
+    exchange = next(call.last for call in group if call.trial.client == name)
+    assert exchange is not None
+    return conclude(
+        study.case,
+        "blocked",
+        exchange,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=reason,
+        client=name,
+        observed=Observed(1, 1),
+        title=f"{name} was refused once; it could not be confirmed",
+        detail=(("seen", f"{shown(exchange)}, once"), *named(exchange)),
+        confidence=Confidence.LOW,
+        evidence=(exchange.id,),
+    )
 
 
 def _no_answer(study: Study, call: Call) -> Finding:
@@ -139,7 +163,10 @@ def _nobody(study: Study) -> Step:
             reason=Reason.BLOCKED,
             observed=Observed(len(study.refusing()), len(study.seen)),
             title="Every client of this probe was refused; what customers see is unknown",
-            detail=(("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),),
+            detail=(
+                ("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),
+                *named(refusal),
+            ),
             evidence=evidence(study.refusing()),
         )
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes import twins
@@ -21,17 +22,25 @@ CEILING = 80
 """Requests of one case."""
 _RESERVE = 4
 """Of them, for the last question to the control after each experiment."""
-_DEADLINE = 4.0
+_PROOF = frozenset({200, 400, 401, 422})
+_DEADLINE = 3.0
 """Seconds: an answer without inference, so that a server that drips does not hold the suite."""
 _CONTROLS = ("curl", "httpx")
 
 
 def refused(call: Call) -> bool:
-    return call.last is not None and is_refusal(call.last)
+    """A 403 in whatever form: a WAF can write the API's JSON too, and only what others get tells them apart."""
+    return call.last is not None and (is_refusal(call.last) or call.last.status == HTTPStatus.FORBIDDEN)
 
 
 def passed(call: Call) -> bool:
-    return call.last is not None and is_api_answer(call.last)
+    """The API's own word on the key or the body, or a good answer; a 404 or 405 is no proof of the right door."""
+    return (
+        call.last is not None
+        and call.last.status in _PROOF
+        and is_api_answer(call.last)
+        and not refused(call)
+    )
 
 
 def outcome(call: Call) -> bool | None:
