@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, listed, named, outcome_code, shown
-from probes.kinds.isolate import Isolation, isolate
+from probes.kinds.isolate import isolate
 from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
@@ -20,6 +20,7 @@ from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from probes.kinds.suspect import Isolation
     from probes.model import Call, Case, Exchange, Finding, Flow, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]

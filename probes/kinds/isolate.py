@@ -6,67 +6,21 @@ The client itself sends, with single headers of its finished request changed: sa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from probes.clients import dialect
-from probes.credentials import made_up_key
 from probes.kinds.conclude import listed
 from probes.kinds.reproducer import curl_command, python_command
+from probes.kinds.stack import client_stack
 from probes.kinds.study import Study, refused
-from probes.model import Ask, Confidence, Factor, Raw, Reason, Reproduce
-from probes.twins import REPEATS, Side, Twin, confounders
+from probes.kinds.suspect import SDK_HEADERS, UA, Isolation, Suspect, differences
+from probes.model import Confidence, Factor, Reason, Reproduce
+from probes.twins import REPEATS, Side, Twin
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from probes.kinds.suspect import Edits, Steps
     from probes.model import Call, Exchange, Trial
-
-    Edits = Mapping[str, str | None]
-    Steps = Generator[Sequence[Trial], list[Call], "Isolation"]
-
-SDK_HEADERS = "x-stainless-*"
-_UA = "user-agent"
-_FRAMING = frozenset({"host", "content-length"})
-
-
-@dataclass(frozen=True, slots=True)
-class Isolation:
-    """`factor` only where proven; `detail` rows for people; `control` and `variant` are exchange ids."""
-
-    factor: Factor | None = None
-    control: str | None = None
-    variant: str | None = None
-    confounders: tuple[str, ...] = ()
-    detail: tuple[tuple[str, str], ...] = ()
-    confidence: Confidence = Confidence.LOW
-    reason: Reason | None = None
-    next_test: str | None = None
-    reproduce: Reproduce | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """The refused client as it was recorded, and what the passing control announces instead."""
-
-    study: Study
-    name: str
-    sent: tuple[tuple[str, str], ...]
-    headers: dict[str, str]
-    neutral: str | None
-    accept: str | None
-    encoding: str | None
-
-    @property
-    def agent(self) -> str:
-        return self.headers.get(_UA, "")
-
-    @property
-    def sdk_headers(self) -> list[str]:
-        return [name for name in self.headers if name.startswith(SDK_HEADERS.removesuffix("*"))]
-
-    def trial(self, what: str, edits: Edits) -> Trial:
-        return self.study.trial("isolate", self.name, what, edits)
 
 
 def isolate(study: Study, name: str, pair: Twin) -> Steps:
@@ -79,7 +33,7 @@ def isolate(study: Study, name: str, pair: Twin) -> Steps:
         name,
         refusal.request.headers,
         sent,
-        other.get(_UA),
+        other.get(UA),
         other.get("accept"),
         other.get("accept-encoding"),
     )
@@ -101,7 +55,7 @@ def _headers(exchange: Exchange) -> dict[str, str]:
 def _user_agent_and_sdk_headers(suspect: Suspect) -> Steps:
     """Four cells: the user agent as it is or the control's, the SDK's own headers kept or dropped."""
     drop: dict[str, str | None] = {SDK_HEADERS: None}
-    swap: dict[str, str | None] = {_UA: suspect.neutral}
+    swap: dict[str, str | None] = {UA: suspect.neutral}
     plan: dict[str, Edits] = {
         "both": {},
         "user-agent": drop,
@@ -145,7 +99,7 @@ def _together_or_either(suspect: Suspect, sides: Mapping[str, Side], *, either: 
         factor=Factor.CLIENT,
         control=control.evidence,
         variant=variant.evidence,
-        confounders=_confounders(control, variant, (_UA, SDK_HEADERS)),
+        confounders=differences(control, variant, (UA, SDK_HEADERS)),
         detail=(("because", f"{said}: {_score(variant)} refused with both, {_score(control)} with neither"),),
         confidence=Confidence.HIGH,
         reproduce=python_command(suspect.study.case, suspect.name),
@@ -158,13 +112,13 @@ def _by_user_agent(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
     said += f"{suspect.neutral!r} in its place is {_let_pass(control)}"
     word = yield from _token(suspect)
     words = f"; the word {word!r} suffices" if word else ""
-    edits: Edits = {_UA: suspect.agent}
+    edits: Edits = {UA: suspect.agent}
     reproduce = yield from _reproduced(suspect, edits)
     return Isolation(
         factor=Factor.USER_AGENT,
         control=control.evidence,
         variant=variant.evidence,
-        confounders=_confounders(control, variant, (_UA,)),
+        confounders=differences(control, variant, (UA,)),
         detail=(("because", said + words),),
         confidence=Confidence.HIGH,
         reproduce=reproduce,
@@ -177,7 +131,7 @@ def _token(suspect: Suspect) -> Generator[Sequence[Trial], list[Call], str | Non
         word for word in dict.fromkeys(re.split(r"[\s/();,]+", suspect.agent)) if re.search(r"[A-Za-z]", word)
     ]
     for word in words:
-        trial = suspect.trial(f"token/{word}", {_UA: f"{suspect.neutral} {word}"})
+        trial = suspect.trial(f"token/{word}", {UA: f"{suspect.neutral} {word}"})
         if (yield from _always_refused(suspect, trial)):
             return word
     return None
@@ -209,7 +163,7 @@ def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
         factor=Factor.SDK_HEADERS,
         control=control.evidence,
         variant=variant.evidence,
-        confounders=_confounders(control, variant, (SDK_HEADERS,)),
+        confounders=differences(control, variant, (SDK_HEADERS,)),
         detail=(("because", f"{said}, whatever the user agent{named}"),),
         confidence=Confidence.HIGH,
         reproduce=reproduce,
@@ -218,7 +172,7 @@ def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
 
 def _other_headers(suspect: Suspect) -> Steps:
     """Neither user agent nor SDK headers: `Accept`, then `Accept-Encoding`, then what is no header at all."""
-    plain: dict[str, str | None] = {_UA: suspect.neutral}
+    plain: dict[str, str | None] = {UA: suspect.neutral}
     if suspect.sdk_headers:
         plain[SDK_HEADERS] = None
     for header, value, factor in (
@@ -240,67 +194,12 @@ def _other_headers(suspect: Suspect) -> Steps:
                 factor=factor,
                 control=found.control.evidence,
                 variant=found.variant.evidence,
-                confounders=_confounders(found.control, found.variant, (header,)),
+                confounders=differences(found.control, found.variant, (header,)),
                 detail=(("because", f"{said}; user agent and SDK headers play no part"),),
                 confidence=Confidence.HIGH,
                 reproduce=reproduce,
             )
-    return (yield from _client_stack(suspect))
-
-
-def _client_stack(suspect: Suspect) -> Steps:
-    """The very bytes of the headers over curl's stack: what is left then is TLS, or the way of the connection."""
-    excluded = "not the user agent, the SDK's headers or Accept"
-    study = suspect.study
-    if study.control != "curl" or suspect.name == "curl" or study.room() < 2 * REPEATS:
-        return Isolation(reason=Reason.TOO_FEW, detail=(("because", f"not isolated: {excluded}"),))
-    control = replace(study.trial("isolate", "curl", "stack/control"), request=_as_raw(suspect))
-    found = yield from study.twin(control, suspect.trial("stack/variant", {}))
-    if not found.claimed:
-        return Isolation(reason=Reason.MIXED, detail=(("because", f"not isolated: {excluded}"),))
-    others = _confounders(found.control, found.variant, ())
-    encrypted = study.case.target.routes[study.case.route].base_url.startswith("https:")
-    by_tls = encrypted and not others
-    left = (
-        "its TLS signature"
-        if by_tls
-        else "the client's own stack" + (f", or: {', '.join(others)}" if others else "")
-    )
-    return Isolation(
-        factor=Factor.TLS if by_tls else Factor.CLIENT,
-        control=found.control.evidence,
-        variant=found.variant.evidence,
-        confounders=others,
-        detail=(("because", f"{excluded}: the same headers sent by curl are let pass; left is {left}"),),
-        confidence=Confidence.MEDIUM if by_tls else Confidence.LOW,
-        next_test="the same header bytes over a third TLS stack" if encrypted else None,
-        reproduce=python_command(study.case, suspect.name),
-    )
-
-
-def _as_raw(suspect: Suspect) -> Raw:
-    """The refused request to the byte, but for the made-up key, which was taken out of what was recorded."""
-    case = suspect.study.case
-    ask = Ask(suspect.study.endpoint, recipe="invalid", cap=1, key="made_up")
-    key = made_up_key(case.target.api)
-    headers = tuple(
-        (
-            name,
-            f"Bearer {key}"
-            if name.lower() == "authorization"
-            else key
-            if name.lower() == "x-api-key"
-            else value,
-        )
-        for name, value in suspect.sent
-        if name.lower() not in _FRAMING
-    )
-    return Raw(
-        "POST",
-        dialect.PATHS[case.target.api, suspect.study.endpoint],
-        headers,
-        dialect.encoded(case.target, ask, ""),
-    )
+    return (yield from client_stack(suspect))
 
 
 def _reproduced(suspect: Suspect, edits: Edits) -> Generator[Sequence[Trial], list[Call], Reproduce]:
@@ -311,11 +210,6 @@ def _reproduced(suspect: Suspect, edits: Edits) -> Generator[Sequence[Trial], li
         return Reproduce(command)
     call = yield from suspect.study.one(study.trial("reproduce", "curl", suspect.name, edits))
     return Reproduce(command, verified=True) if refused(call) else python_command(study.case, suspect.name)
-
-
-def _confounders(control: Side, variant: Side, factor: Sequence[str]) -> tuple[str, ...]:
-    ours, theirs = control.calls[-1].last, variant.calls[-1].last
-    return confounders(ours, theirs, factor) if ours is not None and theirs is not None else ()
 
 
 def _let_pass(side: Side) -> str:
