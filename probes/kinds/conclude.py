@@ -131,22 +131,60 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         )  # fmt: skip
     code, good = outcome_code(last.last), _good(last)
     asked = sum(call.trial.client in names and call.not_sent is None for call in every)
-    titled: dict[str, Any] = {"title": f"{what} is good through {listed(names)}"} if good else {}
-    if _refused(last.last) and not any(must_pass(case.client(name), case.target) for name in names):
-        titled["verdict"] = Verdict.WARN
+    others = sorted({call.trial.client for call in every if _good(call)} - set(names))
+    rows = [("seen", f"{shown(last.last)} through {listed(names)}")]
+    if not good and others:
+        rows.append(("beside", f"{listed(others)} got what they asked for, with the same key and request"))
+    ours = by_us(last.last)
+    told = _told_otherwise(case, last.last, names, others, what, good=good)
     return conclude(
         case,
-        code,
+        told.pop("code", code),
         last.last,
         client=client,
         observed=Observed(0 if good else len(calls), asked),
-        detail=(
-            ("seen", f"{shown(last.last)} through {listed(names)}"),
-            *(_as_the_caller_saw_it(calls) if not good else ()),
-        ),
+        detail=(*rows, *(_as_the_caller_saw_it(calls) if not (good or ours) else ())),
         evidence=tuple(call.last.id for call in calls if call.last is not None),
-        **titled,
+        **told,
     )
+
+
+def by_us(exchange: Exchange) -> bool:
+    """Ended by a bound of the probe's own, which is no fault of the service's."""
+    return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
+
+
+def _told_otherwise(
+    case: Case, exchange: Exchange, names: Sequence[str], others: Sequence[str], what: str, *, good: bool
+) -> dict[str, Any]:
+    """Where a finding is not what its exchange alone would make it."""
+    if good:
+        return {"title": f"{what} is good through {listed(names)}"}
+    if by_us(exchange):
+        after = duration(exchange.timeline.end or 0.0)
+        return {
+            "verdict": Verdict.INCONCLUSIVE,
+            "reason": Reason.UNAVAILABLE,
+            "title": f"{listed(names)} had no whole answer within {after}, which is the probe's own limit",
+            "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
+        }
+    told: dict[str, Any] = {}
+    if others and exchange.status in {401, 403} and not is_refusal(exchange):
+        # Not the key: it is the same. An API's form is no proof of the API, a WAF can write it, too.
+        told = {
+            "code": "blocked.client",
+            "layer": Layer.UNKNOWN,
+            "product": None,
+            "confidence": Confidence.LOW,
+            "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused where others are let in",
+            "next_test": "edgeprobe run identity, which isolates what it is of the client",
+        }
+    if told or _refused(exchange):
+        if not any(must_pass(case.client(name), case.target) for name in names):
+            told["verdict"] = Verdict.WARN
+        elif not others:
+            told |= {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.BLOCKED}
+    return told
 
 
 def _refused(exchange: Exchange) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_api_answer, is_refusal
-from probes.kinds.conclude import outcome_code
+from probes.kinds.conclude import by_us, outcome_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,10 +81,6 @@ def _at_once(exchange: Exchange) -> bool:
 
 def good(exchange: Exchange) -> bool:
     return outcome_code(exchange) == "ok"
-
-
-def by_us(exchange: Exchange) -> bool:
-    return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
 
 
 def waited(exchange: Exchange, until: float | None) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from canned import ALL, NO_EXCHANGE, answer, as_text, case, told
+from canned import ALL, NO_EXCHANGE, answer, as_text, attributed, case, told
+from exchanges import exchange
 
 from probes.model import Layer, NotSent, Reason, Timeline, Verdict
 from probes.runner import worst
@@ -55,10 +56,35 @@ def test_two_outcomes_are_two_findings(kind):
 @both
 @pytest.mark.parametrize("said", ["timeout", "no route", NO_EXCHANGE])
 def test_silence_is_not_asked_again(kind, said):
-    """Where nobody answered, or nothing was sent, asking again would only cost time."""
+    """Where nobody answered, or nothing was sent, asking again would only cost time; our own limit is no fault of theirs."""
     findings, server = told(case(kind), lambda _: said)
     assert set(server.asked.values()) == {1}
-    assert worst(findings) is Verdict.FAIL
+    assert worst(findings) is (Verdict.INCONCLUSIVE if said == "timeout" else Verdict.FAIL)
+
+
+@both
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "blocked.client"), (403, "blocked.client"), (400, "request.rejected")]
+)
+def test_one_client_alone_is_turned_away_in_the_form_of_the_api(kind, status, code):
+    """The same key and request pass through others, so it is neither the key nor proven to be the API."""
+    error = attributed(
+        exchange(
+            status, {"error": {"message": "no", "type": "invalid_request_error", "param": None, "code": None}}
+        )
+    )
+    findings, _ = told(case(kind), lambda a: error if a.client == "openai-py" else GOOD[kind])
+    found = next(f for f in findings if f.client == "openai-py")
+    assert (found.code, found.verdict) == (code, Verdict.FAIL)
+    assert "httpx" in dict(found.detail)["beside"]
+    assert code != "blocked.client" or found.layer is Layer.UNKNOWN
+
+
+@both
+def test_everybody_is_challenged(kind):
+    """Our monitor is refused everywhere: what customers see is unknown."""
+    findings, _ = told(case(kind), lambda _: "challenged")
+    assert [(f.code, f.verdict) for f in findings] == [("challenged", Verdict.INCONCLUSIVE)]
 
 
 @both
