@@ -119,7 +119,7 @@ def retry_after(value: str | None) -> float | None:
         return float(value)
     try:
         when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+        left = (when - email.utils.localtime()).total_seconds() if when.tzinfo else None
+    except (ValueError, ArithmeticError, TypeError, LookupError):  # whatever a date can be wrong in
         return None
-    now = email.utils.localtime()
-    return max((when - now).total_seconds(), 0.0) if when.tzinfo else None
+    return None if left is None else max(left, 0.0)

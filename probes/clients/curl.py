@@ -138,7 +138,8 @@ def _run(
         errors.join()
     recorded = trace.finish("".join(said), stopped[0] if stopped else None)
     complaint = re.search(r"curl: \(\d+\)[^\n{]*", "".join(said))
-    returned = f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if not complaint else None
+    whole = not complaint and recorded["error"] is None
+    returned = f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if whole else None
     raised = Raised("curl", complaint[0].strip()) if complaint else None
     return Outcome((to_exchange(recorded, stream=stream),), returned, raised)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .facts import Facts
 
@@ -19,24 +19,34 @@ _STEP = 256 * 1024
 _BATCH = 64 * 1024
 _DECODED = {"gzip", "x-gzip", "deflate"}
 _GZIP = b"\x1f\x8b"
+_MAX_CODINGS = 3  # each may make its input a thousand times as large
 
 
 class BodyLimit(Exception):  # noqa: N818 - a bound that was reached, told apart from errors by its name
-    """The decoded body is larger than the probe reads; raised into the client to end the response."""
+    """The body is more than the probe decodes; raised into the client to end the response."""
 
 
 class Content:
     """The decoded body as it passes: head, tail, digest, length, facts, and a column of chunk times and sizes.
 
-    `limit`: decoded bytes after which `feed` raises BodyLimit. Encodings other than gzip and deflate are kept as
-    they are (`encoding` names them), and so is what turns out not to be in the encoding named.
+    `limit`: bytes, decoded or between two codings of a list, after which `feed` raises BodyLimit. Encodings other than
+    gzip and deflate are kept as they are (`encoding` names them), and so is what turns out not to be in the one named.
     """
 
     def __init__(self, content_type: str, encoding: str, limit: int) -> None:
         self.facts = Facts(content_type)
         self.encoding = encoding.strip().lower() or None
-        self._decode = Inflater(self.encoding) if self.encoding in _DECODED else None
-        self._decoded = True if self._decode else None
+        codings = [
+            name for part in encoding.lower().split(",") if (name := part.strip()) not in {"", "identity"}
+        ]
+        if len(codings) > _MAX_CODINGS:
+            raise BodyLimit(
+                f"{len(codings)} content codings on top of each other: {', '.join(codings)[:100]}"
+            )
+        # An unknown coding is passed over, as httpx does: what it then would inflate is bounded here all the same.
+        self._steps: list[Inflater | None] = [Inflater(c) for c in reversed(codings) if c in _DECODED]
+        self._passed = [0] * len(self._steps)
+        self._decoded = True if codings and len(self._steps) == len(codings) else None
         self._limit = limit
         self._batch: list[tuple[bytes, float]] = []
         self._batched = 0
@@ -57,15 +67,27 @@ class Content:
         if not data:
             return
         self._clock(len(data), at)
-        if self._decode is None:
+        self._decode(data, at, 0)
+
+    def _decode(self, data: bytes, at: float, step: int) -> None:
+        """Takes the codings off from `step` on; what comes between two of them is bounded like the body itself."""
+        if step == len(self._steps):
             self._take(data, at)
             return
+        self._passed[step] += len(data)
+        if self._passed[step] > self._limit:
+            self._over()
+        inflater = self._steps[step]
+        if inflater is None:
+            self._decode(data, at, step + 1)
+            return
         try:
-            for part in self._decode.feed(data):
-                self._take(part, at)
+            for part in inflater.feed(data):
+                self._decode(part, at, step + 1)
         except zlib.error:
-            self._take(self._decode.held + data, at)
-            self._decode, self._decoded = None, False
+            self._steps[step] = None
+            self._decoded = self._decoded and False
+            self._decode(inflater.held + data, at, step + 1)
 
     def _clock(self, size: int, at: float) -> None:
         if self.last is None:
@@ -87,7 +109,10 @@ class Content:
         if over or self._batched >= _BATCH:
             self._read()
         if over:
-            raise BodyLimit(f"the decoded body is larger than {self._limit} bytes")
+            self._over()
+
+    def _over(self) -> NoReturn:
+        raise BodyLimit(f"the decoded body is larger than {self._limit} bytes")
 
     def _read(self) -> None:
         """Between two chunks the processor's caches are cold, and the same work costs three times as much

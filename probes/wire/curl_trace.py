@@ -149,7 +149,11 @@ class Trace:
         pairs = [
             (name.strip(), value.strip()) for name, _, value in (header.partition(b":") for header in rest)
         ]
-        self.tape.head(status, pairs, parts[0].decode("ascii", "replace") if parts else "")
+        try:
+            self.tape.head(status, pairs, parts[0].decode("ascii", "replace") if parts else "")
+        except BodyLimit:
+            self.over_limit = True
+            return
         codings = ",".join(self.tape.headers.get("transfer-encoding", [])).lower()
         self._dechunk = Dechunker() if "chunked" in codings else None
         self._body_open = True

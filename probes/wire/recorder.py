@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .backend import Backend
 from .call import CallRecord
+from .content import BodyLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -120,7 +121,12 @@ class Transport:
         finally:
             _tape.reset(token)
         version = response.extensions.get("http_version", b"HTTP/1.1").decode("ascii", "replace")
-        tape.head(response.status_code, response.headers.raw, version)
+        try:
+            tape.head(response.status_code, response.headers.raw, version)
+        except BodyLimit:
+            response.stream.close()
+            tape.ended(call.stopped)
+            raise
         response.stream = _body_class(self._family)(response.stream, tape, call)
         return response
 

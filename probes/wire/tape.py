@@ -95,6 +95,7 @@ class Tape:
         self._read_at = self.now()
 
     def head(self, status: int, headers: Iterable[tuple[bytes, bytes]], version: str) -> None:
+        """Raises BodyLimit where the body is not worth a beginning."""
         self.marks["headers"] = self._read_at
         self.status = status
         for name, value in headers:
@@ -102,9 +103,14 @@ class Tape:
         self.conditions["http_version"] = version
         content_type = self.headers.get("content-type", [""])[0]
         encoding = ", ".join(self.headers.get("content-encoding", []))
-        self._content = Content(content_type, encoding, self._body_limit)
-        self._phase = "body"
         self.error = None  # a server may answer and hang up before it has read all: then that was not the end
+        try:
+            self._content = Content(content_type, encoding, self._body_limit)
+        except BodyLimit as error:
+            self.failed(error)
+            raise
+        finally:
+            self._phase = "body"
 
     def body(self, data: bytes) -> None:
         assert self._content is not None

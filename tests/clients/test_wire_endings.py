@@ -1,14 +1,17 @@
 """Does every client end in time, and say alike how it ended?"""
 
+import gzip
 import socket
 import threading
 import time
+import tracemalloc
 from contextlib import contextmanager, nullcontext
 
 import pytest
 from wire_server import (
     CLIENTS,
     STREAM_HEAD,
+    answer,
     ask,
     authority,
     black_hole,
@@ -196,6 +199,48 @@ def test_a_body_without_end_is_ended_at_the_limit(client):
     assert time.monotonic() - began < 5
     assert 300_000 < outcome.exchanges[0].body_bytes < 700_000
     assert outcome.exchanges[0].facts["complete"] is False
+
+
+def coded(codings, body):
+    def script(peer, _):
+        headers = [("content-type", "application/json"), ("content-encoding", codings)]
+        peer.send(answer(body, headers=headers))
+
+    return script
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    ("codings", "packed"), [("gzip, gzip", 2), ("gzip, gzip, gzip, gzip", 4)], ids=["two", "four"]
+)
+def test_a_bomb_in_a_list_of_codings_never_reaches_the_client(client, codings, packed):
+    """It is ended before the client could inflate it: 96 MiB in a few hundred bytes."""
+    bomb = bytes(96 * 1024 * 1024)
+    for _ in range(packed):
+        bomb = gzip.compress(bomb)
+    warm(client)
+    with serving(coded(codings, bomb)) as server:
+        tracemalloc.start()
+        outcome = send(client, server.url, deadline=30, body_bytes=1 << 20)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    exchange = outcome.exchanges[0]
+    assert exchange.error.kind == "limit"
+    assert exchange.status == 200
+    assert outcome.returned is None
+    assert exchange.chunks <= 1
+    assert peak < 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_answer_coded_twice_is_read(client):
+    """As unusual as it is legal."""
+    twice = gzip.compress(gzip.compress(good(client).partition(b"\r\n\r\n")[2]))
+    with serving(coded("gzip, gzip", twice)) as server:
+        outcome = send(client, server.url)
+    assert outcome.exchanges[0].error is None
+    assert outcome.exchanges[0].body_head.startswith(b"{")
+    assert outcome.returned is not None
 
 
 @pytest.mark.parametrize("place", ["silent", "endless", "black hole", "TLS that hangs"])

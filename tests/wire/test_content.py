@@ -46,7 +46,16 @@ ENCODINGS = {
     "deflate without its header": ("deflate", raw_deflate(TEXT), TEXT, True),
     "gzip that is none": ("gzip", TEXT, TEXT, False),
     "unknown": ("br", b"\x0b\x02\x80", b"\x0b\x02\x80", None),
-    "twice": ("gzip, gzip", TWICE, TWICE, None),
+    "twice": ("gzip, gzip", TWICE, TEXT, True),
+    "deflate in x-gzip in identity": (
+        "deflate, x-gzip,, identity",
+        gzip.compress(zlib.compress(TEXT)),
+        TEXT,
+        True,
+    ),
+    "twice by its header alone": ("gzip, gzip", gzip.compress(TEXT), TEXT, False),
+    "an unknown one below": ("br, gzip", gzip.compress(b"\x0b\x02\x80"), b"\x0b\x02\x80", None),
+    "an unknown one above": ("gzip, br", b"\x0b\x02\x80", b"\x0b\x02\x80", None),
     "empty": ("gzip", b"", b"", True),
 }
 
@@ -98,9 +107,41 @@ def test_a_bomb_is_defused_at_the_limit(encoding):
     assert (1 << 20) < body.length <= (1 << 20) + 256 * 1024
 
 
+STACKED = {
+    "twice": ("gzip, gzip", lambda data: gzip.compress(gzip.compress(data))),
+    "with one between that httpx passes over": (
+        "gzip, nothing, gzip",
+        lambda data: gzip.compress(gzip.compress(data)),
+    ),
+    "three kinds": ("deflate,gzip, x-gzip", lambda data: gzip.compress(gzip.compress(zlib.compress(data)))),
+    "outside only": ("gzip, gzip", lambda data: gzip.compress(gzip.compress(b"") + data)),
+}
+
+
+@pytest.mark.parametrize(("encoding", "pack"), STACKED.values(), ids=STACKED)
+def test_a_bomb_in_a_list_of_codings_is_defused(encoding, pack):
+    """What passes between two codings is bounded too: it need not reach the body to cost memory."""
+    bomb = pack(bytes(96 * 1024 * 1024))
+    body = Content("text/plain", encoding, 1 << 20)
+    tracemalloc.start()
+    with pytest.raises(BodyLimit):
+        body.feed(bomb, 0.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "new"])
+def test_more_than_three_codings_are_not_begun(coding):
+    """Nobody means it; `identity` is none."""
+    Content("text/plain", ", ".join([coding] * 3 + ["identity"] * 9), 1 << 20)
+    with pytest.raises(BodyLimit, match="4 content codings"):
+        Content("text/plain", ", ".join([coding] * 4), 1 << 20)
+
+
 def test_what_follows_the_end_of_a_gzip_is_not_kept():
     """Junk without end behind a whole gzip costs no memory."""
-    body = Content("text/plain", "gzip", 1 << 20)
+    body = Content("text/plain", "gzip", 1 << 25)
     body.feed(gzip.compress(b"all"), 0.0)
     tracemalloc.start()
     for _ in range(256):
