@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from probes.model import Exchange
 
 _FRESH = "the same request on a fresh connection and with another client"
+_BYTES = "look at the first bytes that answer, by curl --raw -v --http0.9, and what listens on that port"
 _ISSUER = "compare the issuer of the certificate presented here with that seen from another network"
 _LONGER = "the same request with a longer deadline, and with stream on"
 _CUT = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
@@ -37,6 +38,7 @@ _NO_ANSWER = _End(
 _RESET = _End("unreachable.reset", Layer.NETWORK, Confidence.LOW, _FRESH)
 _UPLOAD = _End("timeout.upload", Layer.UNKNOWN, Confidence.LOW, "the same request with a small body")
 _SILENCE = _End("timeout.first_byte", Layer.UNKNOWN, Confidence.LOW, _LONGER)
+_NOT_HTTP = _End("response.malformed", Layer.UNKNOWN, Confidence.LOW, _BYTES)
 _BROKEN = _End("stream.truncated", Layer.UNKNOWN, Confidence.LOW, _CUT)
 _PROXY = _End(
     "unreachable.connect",
@@ -55,7 +57,7 @@ _ENDS: dict[str, dict[str, _End]] = {
     "proxy": {"": _PROXY},
     "reset": {"": _RESET, "body": _BROKEN},
     "closed": {"": _RESET, "body": _BROKEN},
-    "protocol": {"": _RESET, "tls": _TLS, "body": _BROKEN},
+    "protocol": {"": _NOT_HTTP, "connect": _PROXY, "tls": _TLS, "body": _BROKEN},
     "timeout": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
     "deadline": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
     "limit": {"": _OURS},

@@ -35,6 +35,7 @@ CODES = [
     "unreachable.family",
     "unreachable.tls",
     "unreachable.reset",
+    "response.malformed",
     "unreachable.origin",
     "connection.stale",
     "tls.expiring",

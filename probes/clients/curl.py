@@ -136,9 +136,9 @@ def _run(
                 process.kill()
                 break
         errors.join()
-    recorded = trace.finish("".join(said), stopped[0] if stopped else None)
+    recorded = trace.finish("".join(said), stopped[0] if stopped else None, process.returncode)
     complaint = re.search(r"curl: \(\d+\)[^\n{]*", "".join(said))
-    whole = not complaint and recorded["error"] is None
+    whole = not complaint and process.returncode == 0
     returned = f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if whole else None
     raised = Raised("curl", complaint[0].strip()) if complaint else None
     return Outcome((to_exchange(recorded, stream=stream),), returned, raised)

@@ -67,7 +67,7 @@ class Stream:
                 tape.failed(error)
             raise
         if tape is not None and data:
-            tape.read()
+            tape.read(data)
         return data
 
     def start_tls(

@@ -7,6 +7,7 @@ The format: a time of day and a section head per line, then a hex dump of 16 byt
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -22,6 +23,8 @@ _EXITS = {
     58: "tls", 59: "tls", 60: "tls", 77: "tls", 83: "tls", 90: "tls", 91: "tls", 18: "closed", 52: "closed",
     55: "reset", 56: "reset", 92: "reset", 63: "limit",
 }  # fmt: skip
+_UNREADABLE = re.compile(r"illegal|invalid|malformed|too large", re.IGNORECASE)
+_SWITCHING = 101  # to another protocol, which nobody asked for
 _PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
 
 
@@ -44,6 +47,7 @@ class Trace:
         self._dechunk: Dechunker | None = None
         self._body_open = False
         self._refused: str | None = None
+        self._upgraded = False
         self.over_limit = False
 
     def line(self, line: str) -> None:
@@ -59,25 +63,31 @@ class Trace:
         self._time = ((at - self._first) % _DAY) / self._scale
         self._section = (direction, what or "")
 
-    def finish(self, write_out: str, stopped: str | None) -> dict[str, Any]:
-        """The exchange, as `Tape.result`; `stopped` is why the probe ended curl, when it did."""
+    def finish(self, write_out: str, stopped: str | None, exit_code: int = 0) -> dict[str, Any]:
+        """The exchange, as `Tape.result`; `stopped` is why the probe ended curl, when it did; `exit_code` counts where
+        the write-out has none, as before curl 7.75.
+        """
         self._flush()
         try:
             said: dict[str, Any] = json.loads(write_out[write_out.index("{") :])
         except ValueError:
             said = {}
         self._timings(said)
-        tape, code = self.tape, int(said.get("exitcode") or 0)
+        tape, code = self.tape, int(said.get("exitcode") or exit_code)
         if self.over_limit or stopped:
             tape.ended(stopped)  # a limit is on the tape already
+        elif code < 0:
+            tape.ended("interrupted")  # by a signal that was not ours
         elif code:
             self._failed(_EXITS.get(code, "protocol"), str(said.get("errormsg") or f"curl exit {code}"))
         elif self._dechunk is not None and not self._dechunk.done:
             self._failed("closed", "the connection closed inside a chunked body")
-        elif tape.status is not None:
+        elif tape.status is None:
+            self._failed("closed", "the connection closed inside the head of the response")
+        else:
             tape.whole()
         if (total := said.get("time_total")) is not None:
-            tape.marks["end"] = float(total) / self._scale
+            tape.marks["end"] = max(float(total) / self._scale, self._time)
         return tape.result()
 
     def _timings(self, said: dict[str, Any]) -> None:
@@ -88,15 +98,29 @@ class Trace:
         ):
             if (seconds := float(said.get(key) or 0.0)) > 0:
                 self.tape.marks[mark] = seconds / self._scale
+        self._order()
         if said.get("remote_ip"):
             ip, port = str(said["remote_ip"]), said.get("remote_port")
             self.tape.conditions["peer"] = f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
         if said.get("http_version") not in {None, "0"}:
             self.tape.conditions["http_version"] = f"HTTP/{said['http_version']}"
 
+    def _order(self) -> None:
+        """The write-out reads its clock later than the trace, and notes a connect only after its TLS: a step is over
+        when the next one is, at the latest.
+        """
+        marks, latest = self.tape.marks, math.inf
+        for name in ("upload_start", "tls", "connect", "dns"):
+            if name in marks:
+                latest = marks[name] = min(marks[name], latest)
+
     def _failed(self, kind: str, text: str) -> None:
         if self._refused is not None:
             kind, text = "proxy", self._refused
+        elif kind in {"reset", "closed"} and (
+            self._upgraded or self.tape.foreign or _UNREADABLE.search(text)
+        ):
+            kind = "protocol"
         elif kind in {"reset", "tls"} and re.search(r"\breset\b|broken pipe", text.lower()):
             kind = "reset"
         elif kind == "reset":
@@ -128,10 +152,10 @@ class Trace:
         elif what == "SSL data":
             self.tape.marks.setdefault("connect", self._time)  # curl counts a connect only after its TLS
         elif direction == "Recv" and what == "header":
-            self.tape.read()
+            self.tape.read(data)
             self._header(data)
         elif direction == "Recv" and what == "data" and self._body_open:
-            self.tape.read()
+            self.tape.read(data)
             self._body(data)
 
     def _header(self, line: bytes) -> None:
@@ -145,6 +169,7 @@ class Trace:
         parts = first.split(None, 2)
         status = int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0
         if 100 <= status < 200 or self._of_proxy(first, status):
+            self._upgraded |= status == _SWITCHING
             return
         pairs = [
             (name.strip(), value.strip()) for name, _, value in (header.partition(b":") for header in rest)

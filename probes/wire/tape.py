@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _MAX_HEAD = 256 * 1024
+_HTTP = b"HTTP/"
 
 
 class Tape:
@@ -31,6 +32,7 @@ class Tape:
         self._sent_body = 0
         self._head_done = False
         self._read_at = 0.0
+        self._opening = b""
         self.url = ""
         self.status: int | None = None
         self.headers: dict[str, list[str]] = {}
@@ -85,14 +87,22 @@ class Tape:
         self._sent_digest = hashlib.sha256()
         self._sent_body = 0
         self._head_done = False
+        self._opening = b""
         self.marks.pop("upload_start", None)
         self.marks.pop("upload_end", None)
 
     # --- what was received -------------------------------------------------------------------------------
 
-    def read(self) -> None:
+    def read(self, data: bytes) -> None:
         """Bytes of the response have just come in."""
         self._read_at = self.now()
+        if len(self._opening) < len(_HTTP):
+            self._opening += data[: len(_HTTP) - len(self._opening)]
+
+    @property
+    def foreign(self) -> bool:
+        """What came begins as no HTTP response does."""
+        return not _HTTP.startswith(self._opening)
 
     def head(self, status: int, headers: Iterable[tuple[bytes, bytes]], version: str) -> None:
         """Raises BodyLimit where the body is not worth a beginning."""
@@ -124,6 +134,8 @@ class Tape:
         """The first failure stands: what a layer above makes of it is the same failure again."""
         if self.error is None:
             kind, text = classify(error)
+            if kind in {"reset", "closed"} and self.foreign:
+                kind = "protocol"
             self.error = {"kind": kind, "phase": phase or self._where(), "text": text}
 
     def _where(self) -> str:

@@ -114,6 +114,20 @@ TRACES = {
     "slow answer": (sent(), {"exitcode": 28}, (None, b"", ("deadline", "headers"))),
     "broken pipe": (sent(), {"exitcode": 55, "errormsg": "Send failure: Broken pipe"}, (None, b"", ("reset", "headers"))),
     "untrusted": ([], {"exitcode": 60}, (None, b"", ("tls", "tls"))),
+    "closed inside the head": ([*sent(), *received(OK[:1])], {}, (None, b"", ("closed", "headers"))),
+    "closed before any byte": (sent(), {}, (None, b"", ("closed", "headers"))),
+    "an upgrade nobody asked for": (
+        [*sent(), *received([b"HTTP/1.1 101 Switching Protocols\r\n", b"\r\n"])],
+        {"exitcode": 52, "errormsg": "Empty reply"}, (None, b"", ("protocol", "headers")),
+    ),
+    "no chunk": (
+        [*sent(), *received(CHUNKED, b"zz\r\n")], {"exitcode": 56, "errormsg": "Illegal or missing hexadecimal"},
+        (200, b"", ("protocol", "body")),
+    ),
+    "a head too large": (
+        sent(), {"exitcode": 56, "errormsg": "Too large response headers: 307299 > 307200"},
+        (None, b"", ("protocol", "headers")),
+    ),
     "unheard of": (sent(), {"exitcode": 123}, (None, b"", ("protocol", "headers"))),
 }  # fmt: skip
 
@@ -141,6 +155,33 @@ def test_without_write_out_the_trace_must_do(write_out):
     for line in sent():
         trace.line(line)
     assert trace.finish(write_out, "interrupted")["error"]["kind"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(52, "closed"), (-9, "interrupted")], ids=["old curl", "a signal"]
+)
+def test_how_curl_exited_counts_where_it_does_not_say(code, kind):
+    """A body that a signal cut short is never whole."""
+    trace = Trace("http://api.test/", body_limit=10)
+    for line in [*sent(), *received(OK, b"{")]:
+        trace.line(line)
+    got = trace.finish("", None, code)
+    assert got["error"]["kind"] == kind
+    assert got["facts"]["complete"] is False
+
+
+@given(st.lists(st.floats(0, 2), min_size=4, max_size=4))
+def test_no_mark_is_after_a_later_one(seconds):
+    """The clocks of write-out and trace differ by what curl does between two readings."""
+    names = ("time_namelookup", "time_connect", "time_appconnect", "time_total")
+    said = dict(zip(names, seconds, strict=True))
+    times = told([*sent(), *received(OK, b"{}")], {"exitcode": 0, **said})["timeline"]
+    order = [
+        times[name]
+        for name in ("dns", "connect", "tls", "upload_start", "headers", "last_byte", "end")
+        if name in times
+    ]
+    assert order == sorted(order)
 
 
 def test_the_limit_is_seen_while_curl_runs():
