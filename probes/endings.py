@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _FRESH = "the same request on a fresh connection and with another client"
 _BYTES = "look at the first bytes that answer, by curl --raw -v --http0.9, and what listens on that port"
 _ISSUER = "compare the issuer of the certificate presented here with that seen from another network"
-_LONGER = "the same request with a longer deadline, and with stream on"
+_LONGER = "the same request with a longer deadline (limits.deadline in the target's file; --set deadline=… where a case has it)"
 _CUT = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
 
 
@@ -66,19 +66,23 @@ _ENDS: dict[str, dict[str, _End]] = {
 
 
 def ended(exchange: Exchange) -> Attribution:
-    """What is known when the transport failed; the phase in which it did is the evidence."""
+    """What is known when the transport failed; the phase in which it did is the evidence.
+
+    A deadline of ours tells the phase, but is nobody's timer: the answer may have been on its way.
+    """
     error = exchange.error
     if error is None:
         return _end(_UNSENT)
     by_phase = _ENDS.get(error.kind, {})
     end = by_phase.get(error.phase) or by_phase.get("", _UNSENT)
-    text = {"error": error.text[:200], "phase": error.phase}
     if error.phase == "body" and exchange.timeline.first_byte is not None and exchange.body_bytes:
         if error.kind == "deadline":
             end = _SILENCE._replace(code="timeout.total")
         elif error.kind == "timeout":
             end = _SILENCE._replace(code="timeout.idle", next_test=_CUT)
-    return _end(end, text)
+    if end.next_test == _LONGER and not exchange.request.stream:
+        end = end._replace(next_test=f"{_LONGER}, and with stream on")
+    return _end(end, {"error": error.text[:200], "phase": error.phase})
 
 
 def _end(end: _End, extracted: dict[str, str] | None = None) -> Attribution:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from probes.model import Exchange
 
 _ORIGIN_TOO = "the same stream straight to the origin"
+_READ_ON = f"the same stream by plain httpx or curl, which read on and show whether a tidy end follows; {_ORIGIN_TOO}"
 _TIMERS = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
 
 
@@ -59,20 +60,19 @@ def _unended(facts: Mapping[str, Any]) -> Attribution:
 
 
 def _error(facts: Mapping[str, Any], error: object) -> Attribution:
-    """A tidy end after an error hides it from clients that only look for the marker."""
+    """Anybody on the way can write an error event. A tidy end after one hides it from clients that only look for the
+    marker; a client that closed at the error can't know whether one followed.
+    """
     words = error if isinstance(error, dict) else {}
     vendor_code = next((str(words[key])[:200] for key in ("code", "type") if words.get(key)), None)
-    if facts.get("terminal") and not facts.get("finish_reason"):
-        found = _unknown("stream.masked", _ORIGIN_TOO)
-        return Attribution(found.layer, found.code, vendor_code=vendor_code, next_test=found.next_test)
-    said = str(words.get("message") or error or "")[:200]
+    masked = facts.get("terminal") not in {None, "response.failed"} and not facts.get("finish_reason")
+    unread = facts.get("complete") is None and not facts.get("terminal")
     return Attribution(
-        Layer.ORIGIN,
-        "stream.error_event",
+        Layer.UNKNOWN,
+        "stream.masked" if masked else "stream.error_event",
         vendor_code=vendor_code,
-        confidence=Confidence.MEDIUM,
-        next_test=_ORIGIN_TOO,
-        extracted={"message": said},
+        next_test=_READ_ON if unread else _ORIGIN_TOO,
+        extracted={"message": str(words.get("message") or error or "")[:200]},
     )
 
 

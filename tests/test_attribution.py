@@ -197,6 +197,37 @@ def test_a_body_that_broke_off(kind, body, code):
     assert (found.layer, found.code) == (Layer.UNKNOWN, code)
 
 
+@pytest.mark.parametrize("stream", [True, False, None])
+@pytest.mark.parametrize("body", [b"", b"{"], ids=["silence", "begun"])
+def test_our_own_deadline_is_nobodys_timer(body, stream):
+    """A longer one is the next test; stream on is one only where it was off."""
+    found = told(exchange(200, body, error=("deadline", "body"), stream=stream))
+    assert (found.layer, found.confidence) == (Layer.UNKNOWN, Confidence.LOW)
+    assert "longer deadline" in found.next_test
+    assert ("stream on" in found.next_test) is not stream or stream is None
+
+
+STREAM_ENDS = {
+    "and the marker": ({"terminal": "[DONE]"}, "stream.masked"),
+    "a reason and the marker": ({"terminal": "[DONE]", "finish_reason": "stop"}, "stream.error_event"),
+    "and the end": ({"terminal": None}, "stream.error_event"),
+    "and a reset": ({"terminal": None, "complete": False, "error": ("reset", "body")}, "stream.error_event"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("then", "code"), STREAM_ENDS.values(), ids=STREAM_ENDS)
+def test_an_error_event_names_the_same_layer_however_far_a_client_reads(then, code):
+    """An SDK closes at the error, plain HTTP clients see what follows; neither knows who wrote the error."""
+    error = {"errors": [{"code": 504, "message": "inactivity"}], "finish_reason": None}
+    early, late = told(streamed(**error, complete=None, terminal=None)), told(streamed(**error | then))
+    assert (early.code, late.code) == ("stream.error_event", code)
+    for found in (early, late):
+        assert (found.layer, found.confidence) == (Layer.UNKNOWN, Confidence.LOW)
+        assert (found.vendor_code, found.extracted["message"]) == ("504", "inactivity")
+    assert "httpx or curl" in early.next_test
+    assert "httpx or curl" not in late.next_test
+
+
 def test_a_block_page_that_broke_off_is_still_one():
     """What a cut body proves by its own marks stands."""
     found = told(exchange(403, json.dumps(CF_JSON), JSON, error=("closed", "body")))
@@ -215,11 +246,11 @@ STREAMS = {
     "error, then tidy end": ({"errors": [{"code": 504}], "finish_reason": None}, "stream.masked", Layer.UNKNOWN),
     "error, no end": (
         {"errors": [{"type": "overloaded_error", "message": "x"}], "finish_reason": None, "terminal": None},
-        "stream.error_event", Layer.ORIGIN),
+        "stream.error_event", Layer.UNKNOWN),
     "error, then a broken connection": (
         {"errors": [{"type": "overloaded_error"}], "finish_reason": None, "terminal": None, "error": ("closed", "body")},
-        "stream.error_event", Layer.ORIGIN),
-    "error of no shape": ({"errors": ["boom"], "terminal": None}, "stream.error_event", Layer.ORIGIN),
+        "stream.error_event", Layer.UNKNOWN),
+    "error of no shape": ({"errors": ["boom"], "terminal": None}, "stream.error_event", Layer.UNKNOWN),
     "a line that is no JSON": ({"malformed": ": OPENROUTER PROCESSING"}, "stream.malformed", Layer.UNKNOWN),
     "only a line that is no JSON": (
         {"malformed": "x", "terminal": None, "dialect": None, "tokens": 0}, "stream.malformed", Layer.UNKNOWN),

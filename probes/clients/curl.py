@@ -138,8 +138,8 @@ def _run(
         errors.join()
     recorded = trace.finish("".join(said), stopped[0] if stopped else None, process.returncode)
     complaint = re.search(r"curl: \(\d+\)[^\n{]*", "".join(said))
-    whole = not complaint and process.returncode == 0
-    returned = f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if whole else None
+    left_alone = not (complaint or stopped or trace.over_limit)
+    returned = f"Response: {recorded['status']}, {recorded['body_bytes']} bytes" if left_alone else None
     raised = Raised("curl", complaint[0].strip()) if complaint else None
     return Outcome((to_exchange(recorded, stream=stream),), returned, raised)
 
