@@ -17,7 +17,7 @@ from probes.response import retry_after
 from probes.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from probes.clock import Clock
 
@@ -30,6 +30,8 @@ TEMPLATE_TOKENS = 400
 """That a server's own chat template and system prompt may add to a prompt of ours."""
 COUNTED_APART = 16
 """Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
+MAX_HOPS = 5
+"""Redirects that are followed in one call."""
 _MINUTE = 60.0
 _PAUSING = frozenset({429, 503, 529})
 
@@ -154,6 +156,28 @@ class Governor:
         while self._sent_at and self._sent_at[0] <= now - _MINUTE:
             self._sent_at.popleft()
         return now if len(self._sent_at) < self._limits.per_minute else self._sent_at[0] + _MINUTE
+
+    def hops(self) -> Callable[[], str | None]:
+        """To ask before each redirect that one call follows: it is a request like any other, and counted; or why not."""
+        left = iter(range(MAX_HOPS))
+
+        def hop() -> str | None:
+            if next(left, None) is None:
+                return f"more than {MAX_HOPS} redirects are not followed"
+            with self._lock:
+                if self._paused:
+                    return "the server asked for a longer pause than is waited for"
+                if self._overrun or not self._affords_hop():
+                    return "the budget of requests is used up"
+                self._requests += 1
+                self._sent_at.append(self._clock.now())
+            return None
+
+        return hop
+
+    def _affords_hop(self) -> bool:
+        """What it may cost in tokens was reserved for the call."""
+        return self._budget.requests is None or self._requests < self._budget.requests
 
     def settle(self, trial: Trial, call: Call) -> None:
         """Replaces the reservation by the usage reported; a request refused by a 4xx cost no tokens; without usage

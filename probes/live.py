@@ -145,6 +145,7 @@ class Live:
                     deadline=self._deadline(limits.deadline if trial.deadline is None else trial.deadline),
                     body_bytes=int(limits.body_mib * 1024 * 1024),
                     on_stop=on_stop,
+                    may_go_on=bench.governor.hops(),
                 ),
             )
         name = call_id(self._case, trial.label, repeat)

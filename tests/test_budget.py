@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.budget import MAX_WAIT, MAX_WAITS, Governor, over_cap, worst_case
+from probes.budget import MAX_HOPS, MAX_WAIT, MAX_WAITS, Governor, over_cap, worst_case
 from probes.clock import Clock
 from probes.model import (
     Ask,
@@ -161,6 +161,7 @@ def test_a_trial_that_is_not_admitted_costs_nothing():
     ],
     ids=[
         "seconds", "fraction", "overloaded", "at once", "no header", "nonsense", "nonsense date", "other 5xx",
+        
         "success", "longer than one may be", "an hour", "a date to come", "a date gone by",
     ],
 )  # fmt: skip
@@ -175,6 +176,34 @@ def test_retry_after(status, value, waited):
         took = (time.monotonic() - began) / SCALE
     assert why is (PAUSED if waited is None else None)
     assert (waited or 0.0) <= took + 0.001 < (waited or 0.0) + 3
+
+
+def test_a_redirect_followed_is_a_request():
+    """It is counted when it is sent, and not sent over the budget."""
+    guard = governor(requests=3)
+    assert guard.reserve([trial()]) == [None]
+    hop = guard.hops()
+    assert [hop(), hop(), hop()] == [None, None, "the budget of requests is used up"]
+    assert guard.spend.requests == 3
+    assert guard.reserve([trial()]) == [BUDGET]
+
+
+def test_redirects_of_one_call_are_bounded():
+    """Another call has its own."""
+    guard = governor()
+    hop = guard.hops()
+    assert [hop() for _ in range(MAX_HOPS + 1)] == [None] * MAX_HOPS + [
+        "more than 5 redirects are not followed"
+    ]
+    assert guard.hops()() is None
+    assert guard.spend.requests == MAX_HOPS + 1
+
+
+def test_after_a_pause_no_redirect_is_followed():
+    """The server asked not to be asked."""
+    guard = governor()
+    guard.settle(trial(), call(trial(), 503, headers=[("retry-after", "3600")]))
+    assert "pause" in guard.hops()()
 
 
 def test_all_waits_of_a_run_are_bounded():

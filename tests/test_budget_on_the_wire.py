@@ -120,6 +120,35 @@ def test_usage_above_the_cap_ends_the_run_and_is_found(server, suite):
     assert NotSent.BUDGET in {call.not_sent for call in run.calls}
 
 
+@pytest.mark.parametrize("most", [3, 6, 40])
+def test_redirects_are_bought_like_any_request(suite, most):
+    """A loop of redirects never costs more than the budget, and the spend is what the server saw."""
+    arrived: list[str] = []
+
+    class Loop(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            arrived.append(self.path)
+            self.send_response(307)
+            self.send_header("location", self.path)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Loop) as http:
+        http.daemon_threads = True
+        threading.Thread(target=http.serve_forever).start()
+        url = f"http://127.0.0.1:{http.server_port}/v1"
+        run = conduct(order(suite, url, budget=Budget(requests=most)), Secrets({}))
+        http.shutdown()
+    assert run.spend.requests == len(arrived) <= most
+    assert any(exchange.error for call in run.calls for exchange in call.exchanges)
+
+
 def test_a_budget_of_money_is_kept(server, suite):
     """No more is sent than the worst cases that fit, and the run says what it cost."""
     arrived: list[int] = []

@@ -41,11 +41,14 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class SendLimits:
-    """`deadline` in seconds, `body_bytes` decoded. `on_stop` is given a function that ends the call from any thread."""
+    """`deadline` in seconds, `body_bytes` decoded. `on_stop` is given a function that ends the call from any thread;
+    `may_go_on` is asked before each redirect that the client follows, and says why not.
+    """
 
     deadline: float
     body_bytes: int
     on_stop: Callable[[Callable[[str], None]], None] = lambda _stop: None
+    may_go_on: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ def observe(
         connect_to=address(route.connect_to),
         edits=request.edits if isinstance(request, Ask) else None,
         on_start=lambda record: limits.on_stop(record.stop),
+        on_request=limits.may_go_on,
     ) as record:
         try:
             returned = call()

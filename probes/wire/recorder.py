@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 from .backend import Backend
 from .call import CallRecord
 from .content import BodyLimit
+from .tape import Refused, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    from .tape import Tape
 
 _call: ContextVar[CallRecord | None] = ContextVar("edgeprobe_call", default=None)
 _tape: ContextVar[Tape | None] = ContextVar("edgeprobe_tape", default=None)
@@ -38,12 +37,14 @@ def recording(
     connect_to: tuple[str, int] | None = None,
     edits: Mapping[str, str | None] | None = None,
     on_start: Callable[[CallRecord], None] | None = None,
+    on_request: Callable[[], str | None] = lambda: None,
 ) -> Iterator[CallRecord]:
     """Collect the exchanges that attached clients make in this context.
 
     `now` in real-world seconds, `deadline` seconds from now, `scale` machine seconds per real-world second.
     `edits`: header → value, or `None` to drop it (`x-*` drops by prefix), applied to the finished request.
-    `on_start` is given the record before anything is sent, to be able to `stop` it.
+    `on_start` is given the record before anything is sent, to be able to `stop` it. `on_request` is asked before each
+    request after the first, as redirects bring them; what it returns is why that one is not sent.
     """
     settings = {
         "scale": scale,
@@ -51,6 +52,7 @@ def recording(
         "body_limit": body_limit,
         "connect_to": connect_to,
         "edits": dict(edits or {}),
+        "on_request": on_request,
     }
     call = CallRecord(now, settings)
     if on_start is not None:
@@ -108,8 +110,14 @@ class Transport:
             return self._inner.handle_request(request)
         if call.settings["edits"]:
             request.headers = self._family.Headers(_edited(request.headers.raw, call.settings["edits"]))
+        refused = call.settings["on_request"]() if call.tapes else None
         tape = call.begin()
         tape.url = str(request.url)
+        if refused is not None:
+            error = Refused(refused)
+            tape.failed(error, phase="connect")
+            tape.ended(None)
+            raise error
         tape.conditions["proxy"] = self._proxy
         token = _tape.set(tape)
         try:

@@ -16,6 +16,10 @@ _MAX_HEAD = 256 * 1024
 _HTTP = b"HTTP/"
 
 
+class Refused(Exception):  # noqa: N818 - what the probe did, no error
+    """A further request of the same call that the probe does not send, such as after one redirect too many."""
+
+
 class Tape:
     """Marks and bytes of one exchange. `now` gives seconds; all marks are relative to the tape's start."""
 
@@ -205,7 +209,7 @@ def classify(error: BaseException) -> tuple[str, str]:
 
 
 _BY_TYPE: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
-    (BodyLimit, "limit"),
+    ((BodyLimit, Refused), "limit"),
     (socket.gaierror, "dns"),
     (ssl.SSLError, "tls"),
     ((ConnectionRefusedError,), "connect"),

@@ -299,6 +299,24 @@ def test_an_answer_coded_twice_is_read(client):
     assert outcome.returned is not None
 
 
+@pytest.mark.parametrize("client", ["openai-py", "anthropic-py"])
+def test_a_redirect_that_may_not_be_followed_ends_the_call(client):
+    """Nothing of it is sent, and the tape says why."""
+
+    def loop(peer, _):
+        peer.send(answer(b"", "307 Temporary Redirect", [("location", "/again")]))
+
+    answers = iter([None, None, "enough"])
+    with serving(loop) as server:
+        outcome = send(client, server.url, may_go_on=lambda: next(answers))
+        assert len(server.requests) == 3
+    assert [exchange.status for exchange in outcome.exchanges] == [307, 307, 307, None]
+    last = outcome.exchanges[-1]
+    assert (last.error.kind, last.error.text) == ("limit", "enough")
+    assert last.timeline.upload_start is None
+    assert outcome.raised is not None
+
+
 @pytest.mark.parametrize("place", ["silent", "endless", "black hole", "TLS that hangs"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_stop_from_another_thread_ends_every_client_at_once(client, place):

@@ -252,9 +252,20 @@ def warm(client):
         opened.send(trial(client), SendLimits(30, 1 << 20))
 
 
-def send(client, url, request=None, *, deadline=5.0, body_bytes=1 << 25, on_stop=None, stream=False, **route):
+def send(
+    client,
+    url,
+    request=None,
+    *,
+    deadline=5.0,
+    body_bytes=1 << 25,
+    on_stop=None,
+    may_go_on=None,
+    stream=False,
+    **route,
+):
     """One call on a connection of its own."""
     warm(client)
-    limits = SendLimits(deadline, body_bytes, on_stop or (lambda _stop: None))
+    limits = SendLimits(deadline, body_bytes, on_stop or (lambda _stop: None), may_go_on or (lambda: None))
     with session(client, url, **route) as open_session:
         return open_session.send(trial(client, request, stream=stream), limits)
