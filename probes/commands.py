@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 import threading
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
 
     from probes.conduct import Order
     from probes.model import Sink, Target
+
+
+_MOST = 1e12
+"""Of any budget."""
 
 
 def demo(arguments: Namespace) -> int:
@@ -188,8 +191,9 @@ def _with_budget(target: Target, arguments: Namespace) -> Target:
         "usd": ("--max-usd", arguments.max_usd),
     }
     for flag, value in flags.values():
-        if value is not None and not 0 < value < math.inf:
-            raise UsageError(f"{flag}: {value:g} is not above 0")
+        if value is not None and not 0 < value <= _MOST:
+            said = f"is above {_MOST:g}" if value > _MOST else "is not above 0"
+            raise UsageError(f"{flag}: {str(value).removesuffix('.0')} {said}")
     if arguments.max_usd is not None and prices(target) is None:
         raise UsageError(f"--max-usd: cannot be kept: {NO_PRICE.format(model=target.model)}")
     given = {name: value for name, (_, value) in flags.items() if value is not None}

@@ -89,7 +89,7 @@ def cases(
         said = _said(suite, index, kinds)
         defaults = kinds[row.kind]
         said |= {
-            key: parameters.from_flag(f"--set {key}", text, defaults[key])
+            key: parameters.from_flag(f"--set {key}", text, defaults[key], _limits(row.kind, key))
             for key, text in texts.items()
             if key in defaults
         }
@@ -164,9 +164,13 @@ def _said(suite: Suite, index: int, kinds: Kinds) -> dict[str, Any]:
         if key not in defaults:
             said = f"unknown parameter of {row.kind}{did_you_mean(key, defaults)}"
             strict_yaml.refuse(said, suite.path, suite.lines, where)
-        if wanted := parameters.mismatch(value, defaults[key]):
+        if wanted := parameters.mismatch(value, defaults[key], _limits(row.kind, key)):
             strict_yaml.refuse(f"must be {wanted}, not {value!r}", suite.path, suite.lines, where)
     return {**row.params, **({"route": row.route} if row.route else {})}
+
+
+def _limits(kind: str, key: str) -> parameters.Limits | None:
+    return KINDS[kind].limits.get(key) if kind in KINDS else None
 
 
 def _check_overrides(suite: Suite, texts: Mapping[str, str], kinds: Kinds) -> None:
