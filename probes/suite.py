@@ -103,7 +103,7 @@ def cases(
         if row.route not in {None, *target.routes}:
             skipped.append(Skipped(name, None, f"route {row.route} is not there"))
         elif not chosen:
-            skipped.append(Skipped(name, None, "none of its clients is left"))
+            skipped.append(Skipped(name, None, _why_no_client(target, clients, only)))
         else:
             built.append(_case(name, target, chosen, said, defaults, seed))
     return built, skipped
@@ -147,6 +147,14 @@ def _clients(
         allowed = config.select(known, only, target)
         chosen = tuple(client for client in chosen if client in allowed)
     return chosen, skipped
+
+
+def _why_no_client(target: Target, known: Clients, only: Sequence[str] | None) -> str:
+    foreign = [known[name] for name in only or () if known[name].api not in {None, target.api}]
+    if foreign and len(foreign) == len(only or ()):
+        said = ", ".join(f"{client.name} speaks {client.api}" for client in foreign)
+        return f"{said}, the target {target.api}"
+    return "none of its clients is left"
 
 
 # --- parameters ------------------------------------------------------------------------------------------

@@ -46,8 +46,8 @@ ONLY = {
     "cli": "__init__ errors options commands",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
-# Caught in one thread or turn to be raised in another.
-HANDED_ON = {"live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run"}
+# Caught in one thread or turn to be raised, or told, in another.
+HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run"}
 
 
 @lru_cache

@@ -275,6 +275,13 @@ def test_only_some_clients(built):
         built("  - {kind: identity}\n", only=["crul"])
 
 
+def test_a_client_of_another_api_says_so(built):
+    """Where only foreign SDKs were asked for by `--client`, the reason is that, not a mere absence."""
+    cases, (skipped,) = built("  - {kind: identity}\n", only=["anthropic-py"])
+    assert cases == []
+    assert skipped == Skipped("s/identity", None, "anthropic-py speaks anthropic, the target openai")
+
+
 def test_a_target_without_edge_uses_its_first_route(built):
     """A file may name its only route as it likes."""
     target = replace(TARGET, routes={"eu": TARGET.routes["eu"]})
