@@ -46,14 +46,17 @@ def run(arguments: Namespace) -> int:
 
     order = _order(arguments)
     outputs.check(arguments)
+    if not arguments.no_store:
+        store.check()
     with _progress() as sink:
         done = conduct(order, Secrets(), (sink,))
-    try:
-        if not arguments.no_store:
+    if not arguments.no_store:
+        try:
             store.save(done)
-    finally:
-        outputs.to_github(done, outputs.person(arguments))
-        outputs.show(done, arguments)  # what was paid for is shown, stored or not
+        except UsageError as fault:  # what was paid for is shown and judged, stored or not
+            sys.stderr.write(f"edgeprobe: not stored: {fault}\n")
+    outputs.to_github(done, outputs.person(arguments))
+    outputs.show(done, arguments)
     code = exit_code(done)
     if code == 3 and exit_code(done, allow_inconclusive=arguments.allow_inconclusive) == 0:
         outputs.person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
