@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 
 from probes import __version__
+from probes.printing import Streams
 
 TYPE_CHECKING = False  # importing it from `typing` costs more than all the rest of `--version`
 if TYPE_CHECKING:
@@ -20,19 +21,18 @@ USAGE, UNPROVEN = 2, 3
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's exit code: 0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven."""
     words = sys.argv[1:] if argv is None else list(argv)
-    try:
+    with Streams() as streams:
         try:
-            return _obey(words)
-        finally:
-            sys.stdout.flush()  # here a closed pipe can still be caught
-    except BrokenPipeError:
-        # `edgeprobe … | head`: the reader has gone, and what was printed before is all it wanted. Python flushes once
-        # more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("edgeprobe: interrupted\n")
-        return UNPROVEN
+            code = _obey(words)
+        except KeyboardInterrupt:
+            sys.stderr.write("edgeprobe: interrupted\n")
+            code = UNPROVEN
+        except SystemExit as left:  # of argparse
+            code = left.code if isinstance(left.code, int) else 0
+        if streams.fault is not None:
+            sys.stderr.write(f"edgeprobe: cannot write to standard output: {streams.fault}\n")
+            code = code or USAGE
+        return code
 
 
 def _obey(words: list[str]) -> int:
@@ -44,8 +44,29 @@ def _obey(words: list[str]) -> int:
     arguments = options.parser().parse_args(words)
     from probes import commands
 
+    before = _ends_like_ctrl_c()
     try:
         return int(getattr(commands, arguments.command)(arguments))
     except errors.UsageError as mistake:
         sys.stderr.write(f"edgeprobe: {mistake}\n")
         return USAGE
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ends_like_ctrl_c() -> dict[int, signal.Handlers]:
+    """A CI server that cancels a job and a terminal that closes end a run as a person does: it is shown and stored.
+
+    Gives what was before. What was set otherwise, as by `nohup`, stays.
+    """
+    before: dict[int, signal.Handlers] = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            try:
+                signal.signal(number, signal.default_int_handler)
+            except ValueError:  # not in the main thread
+                continue
+            before[number] = signal.SIG_DFL
+    return before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 import threading
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     from probes.model import Sink, Target
 
 
+_MOST = 1e12
+"""Of any budget."""
+
+
 def demo(arguments: Namespace) -> int:
     from probes import demo as demonstration
 
@@ -43,14 +46,17 @@ def run(arguments: Namespace) -> int:
 
     order = _order(arguments)
     outputs.check(arguments)
+    if not arguments.no_store:
+        store.check()
     with _progress() as sink:
         done = conduct(order, Secrets(), (sink,))
-    try:
-        if not arguments.no_store:
+    if not arguments.no_store:
+        try:
             store.save(done)
-    finally:
-        outputs.to_github(done, outputs.person(arguments))
-        outputs.show(done, arguments)  # what was paid for is shown, stored or not
+        except UsageError as fault:  # what was paid for is shown and judged, stored or not
+            sys.stderr.write(f"edgeprobe: not stored: {fault}\n")
+    outputs.to_github(done, outputs.person(arguments))
+    outputs.show(done, arguments)
     code = exit_code(done)
     if code == 3 and exit_code(done, allow_inconclusive=arguments.allow_inconclusive) == 0:
         outputs.person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
@@ -188,8 +194,9 @@ def _with_budget(target: Target, arguments: Namespace) -> Target:
         "usd": ("--max-usd", arguments.max_usd),
     }
     for flag, value in flags.values():
-        if value is not None and not 0 < value < math.inf:
-            raise UsageError(f"{flag}: {value:g} is not above 0")
+        if value is not None and not 0 < value <= _MOST:
+            said = f"is above {_MOST:g}" if value > _MOST else "is not above 0"
+            raise UsageError(f"{flag}: {str(value).removesuffix('.0')} {said}")
     if arguments.max_usd is not None and prices(target) is None:
         raise UsageError(f"--max-usd: cannot be kept: {NO_PRICE.format(model=target.model)}")
     given = {name: value for name, (_, value) in flags.items() if value is not None}

@@ -13,6 +13,7 @@ from probes import __version__, clients, config
 from probes.acceptance import lapsed
 from probes.budget import Governor
 from probes.clock import Clock
+from probes.errors import UsageError
 from probes.kinds import KINDS
 from probes.live import Bench
 from probes.model import Finished, Found, Run, Skipped
@@ -78,6 +79,9 @@ def _keyed(target: Target, secrets: Secrets) -> bool:
 
 def _available(case: Case, skipped: list[Skipped]) -> Case | None:
     """The case without the clients that this machine does not have; what can't be asked is listed with the reason."""
+    if KINDS[case.kind].converses and (why := _nobody_to_talk_to(case.target)) is not None:
+        skipped.append(Skipped(case.id, None, why))
+        return None
     missing = {
         client.name: why for client in case.clients if (why := clients.unavailable(client)) is not None
     }
@@ -87,6 +91,14 @@ def _available(case: Case, skipped: list[Skipped]) -> Case | None:
         skipped.append(Skipped(case.id, None, "none of its clients is installed"))
         return None
     return replace(case, clients=left)
+
+
+def _nobody_to_talk_to(target: Target) -> str | None:
+    try:
+        config.conversation(target)
+    except UsageError as fault:
+        return str(fault)
+    return None
 
 
 def conduct(

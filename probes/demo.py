@@ -11,7 +11,7 @@ from probes.conduct import Order, conduct
 from probes.config import target_from_flags
 from probes.credentials import Secrets
 from probes.lab.expectations import expectations
-from probes.model import Run, Verdict
+from probes.model import Reason, Run, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,9 @@ def epilogue(run: Run, out: TextIO) -> bool:
     """The demo's last lines; whether it found exactly what was planted."""
     right = exactly_found(run)
     troubles = sum(finding.verdict is not Verdict.PASS for finding in run.findings)
-    if right:
+    if any(finding.reason is Reason.INTERRUPTED for finding in run.findings):
+        out.write(f"\ninterrupted before the {len(PLANTED)} planted faults could be found\n")
+    elif right:
         out.write(f"\n{troubles} faults, both planted, both found\n")
     else:
         out.write(f"\n{len(PLANTED)} faults were planted, but this is not what was found: please report it\n")

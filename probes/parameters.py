@@ -5,6 +5,7 @@ Its default says its type; a default of `None` takes any scalar.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,8 @@ import yaml
 
 from probes.errors import UsageError
 
+Limits = tuple[float, float]
+"""The least and the most, both allowed."""
 _READABLE = ".:+-_@"
 _TYPES: tuple[tuple[type | tuple[type, ...], type | tuple[type, ...], str], ...] = (
     # of the default · that it takes · in words; true is an int to Python, not to people
@@ -23,16 +26,31 @@ _TYPES: tuple[tuple[type | tuple[type, ...], type | tuple[type, ...], str], ...]
 )
 
 
-def mismatch(value: object, default: object) -> str | None:
-    """What `value` should have been, or `None` when it is of the default's type."""
+def mismatch(value: object, default: object, limits: Limits | None = None) -> str | None:
+    """What `value` should have been, or `None` when it is of the default's type and within its limits."""
     for types, taken, words in _TYPES:
         if isinstance(default, types):
             fits = isinstance(value, taken) and isinstance(value, bool) == isinstance(default, bool)
-            return None if fits else words
+            return _outside(value, limits) if fits else words
     return None
 
 
-def from_flag(flag: str, text: str, default: object) -> Any:
+def _outside(value: object, limits: Limits | None) -> str | None:
+    if limits is None:
+        return None
+    if isinstance(value, list | tuple):
+        return next(
+            (f"a list of numbers, each {said}" for item in value if (said := _outside(item, limits))), None
+        )
+    least, most = limits
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"at least {least:g}"
+    if value > most:
+        return f"at most {most:g}"
+    return None if value >= least and isfinite(value) else f"at least {least:g}"
+
+
+def from_flag(flag: str, text: str, default: object, limits: Limits | None = None) -> Any:
     """The value of `--set KEY=text`; a list is written `1,2,3`."""
     if isinstance(default, list | tuple):
         value: Any = [_scalar(item.strip()) for item in text.split(",")]
@@ -40,6 +58,8 @@ def from_flag(flag: str, text: str, default: object) -> Any:
         value = text if isinstance(default, str) else _scalar(text)
     if wanted := mismatch(value, default):
         raise UsageError(f"{flag}: must be {wanted}, not {text!r}")
+    if wanted := mismatch(value, default, limits):
+        raise UsageError(f"{flag}: must be {wanted}, not {text}")
     return value
 
 

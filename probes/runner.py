@@ -104,7 +104,12 @@ def run_cases(cases: Sequence[Case], bench: Bench) -> tuple[list[Call], list[Fin
     def lane(members: Sequence[Case], ended: threading.Event) -> None:
         try:
             for case in members:
-                outcomes[case.id] = run_case(case, bench)
+                try:
+                    outcomes[case.id] = run_case(case, bench)
+                except Exception:  # noqa: BLE001 - handed on: else nobody hears of it, and the case looks interrupted
+                    bug = _bug(case, bench.redactor.text(traceback.format_exc()))
+                    outcomes[case.id] = [], [bug]
+                    bench.emit(Found(bug))
         finally:
             ended.set()
 

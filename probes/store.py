@@ -49,6 +49,17 @@ def save(run: Run) -> Path:
     return path
 
 
+def check() -> None:
+    """Before anything is spent: raises UsageError where no run could be kept."""
+    folder = reports_dir()
+    there = next((path for path in (folder, *folder.absolute().parents) if os.path.lexists(path)), folder)
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        why = "cannot be written to" if there.is_dir() else "is not a folder"
+        raise UsageError(
+            f"{there} {why}: runs are kept there; say $EDGEPROBE_REPORTS for elsewhere, --no-store for not"
+        )
+
+
 def load(id_or_path: str) -> Run:
     """The stored run; UsageError when it is not there (with the nearest id), or is no run."""
     path = _path(id_or_path)

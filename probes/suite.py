@@ -89,7 +89,7 @@ def cases(
         said = _said(suite, index, kinds)
         defaults = kinds[row.kind]
         said |= {
-            key: parameters.from_flag(f"--set {key}", text, defaults[key])
+            key: parameters.from_flag(f"--set {key}", text, defaults[key], _limits(row.kind, key))
             for key, text in texts.items()
             if key in defaults
         }
@@ -103,7 +103,7 @@ def cases(
         if row.route not in {None, *target.routes}:
             skipped.append(Skipped(name, None, f"route {row.route} is not there"))
         elif not chosen:
-            skipped.append(Skipped(name, None, "none of its clients is left"))
+            skipped.append(Skipped(name, None, _why_no_client(target, clients, only)))
         else:
             built.append(_case(name, target, chosen, said, defaults, seed))
     return built, skipped
@@ -149,6 +149,14 @@ def _clients(
     return chosen, skipped
 
 
+def _why_no_client(target: Target, known: Clients, only: Sequence[str] | None) -> str:
+    foreign = [known[name] for name in only or () if known[name].api not in {None, target.api}]
+    if foreign and len(foreign) == len(only or ()):
+        said = ", ".join(f"{client.name} speaks {client.api}" for client in foreign)
+        return f"{said}, the target {target.api}"
+    return "none of its clients is left"
+
+
 # --- parameters ------------------------------------------------------------------------------------------
 
 
@@ -164,9 +172,13 @@ def _said(suite: Suite, index: int, kinds: Kinds) -> dict[str, Any]:
         if key not in defaults:
             said = f"unknown parameter of {row.kind}{did_you_mean(key, defaults)}"
             strict_yaml.refuse(said, suite.path, suite.lines, where)
-        if wanted := parameters.mismatch(value, defaults[key]):
+        if wanted := parameters.mismatch(value, defaults[key], _limits(row.kind, key)):
             strict_yaml.refuse(f"must be {wanted}, not {value!r}", suite.path, suite.lines, where)
     return {**row.params, **({"route": row.route} if row.route else {})}
+
+
+def _limits(kind: str, key: str) -> parameters.Limits | None:
+    return KINDS[kind].limits.get(key) if kind in KINDS else None
 
 
 def _check_overrides(suite: Suite, texts: Mapping[str, str], kinds: Kinds) -> None:

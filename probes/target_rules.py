@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ENDPOINTS = {"openai": ("chat", "responses", "models"), "anthropic": ("messages", "models")}
 """By API; the first is tested when the target declares none."""
+MOST = {"concurrency": 1000.0, "deadline": 7200.0, "body_mib": 65536.0}
+_MOST = 1e12
 IN_ENVIRONMENT = "secrets live in the environment"
 NO_PRICE = (
     "no price of {model} is known; give the target prices: {{input: …, output: …}} in usd per million tokens"
@@ -64,8 +66,10 @@ def _money_problems(target: Target) -> Iterator[Problem]:
 def _number_problems(section: str, numbers: Limits | Budget | Slo | Prices | None) -> Iterator[Problem]:
     zero = section in {"budget", "prices"}
     for name in (field.name for field in fields(numbers)) if numbers is not None else ():
-        value = getattr(numbers, name)
-        if value is not None and not (isfinite(value) and (value > 0 or (value == 0 and zero))):
+        value, most = getattr(numbers, name), MOST.get(name, _MOST)
+        if value is not None and value > most:
+            yield (section, name), f"must be at most {most:g}"
+        elif value is not None and not (isfinite(value) and (value > 0 or (value == 0 and zero))):
             yield (section, name), f"must be {'at least' if zero else 'above'} 0, not {value:g}"
 
 

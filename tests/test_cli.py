@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -311,13 +312,31 @@ def test_no_store(edgeprobe, at_lab, reports):
     assert not reports.exists()
 
 
-def test_findings_are_shown_even_if_they_cannot_be_stored(edgeprobe, at_lab, tmp_path, monkeypatch):
-    """The operator has paid for them."""
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_place_that_cannot_hold_runs_is_found_before_anything_is_sent(
+    edgeprobe, at_lab, tmp_path, monkeypatch, place
+):
+    """The mistake names both ways out; --no-store is one of them."""
     (tmp_path / "file").touch()
-    monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path / "file"))
+    monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path / place))
     said = edgeprobe("run", "smoke", *at_lab, "--client", "httpx")
-    assert said.code == 2
-    assert "cannot write" in said.err
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"edgeprobe: {tmp_path / 'file'} is not a folder: ")
+    assert "$EDGEPROBE_REPORTS" in said.err
+    assert "--no-store" in said.err
+    assert edgeprobe("run", "smoke", *at_lab, "--client", "httpx", "--no-store").code == 0
+
+
+def test_findings_are_shown_even_if_they_cannot_be_stored(edgeprobe, at_lab, monkeypatch):
+    """The operator has paid for them; the exit code is the run's."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "_write", full)
+    said = edgeprobe("run", "smoke", *at_lab, "--client", "httpx")
+    assert said.code == 0
+    assert "edgeprobe: not stored: cannot write" in said.err
     assert "pass | run " in said.out
 
 
@@ -438,7 +457,64 @@ def test_a_reader_that_has_gone(arguments):
         )
     finally:
         os.close(writer)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+PRINTED = {
+    "a run": ("run", "identity", *NOWHERE, "--no-key"),
+    "a listing": ("explain", "ok"),
+    "a mistake": ("explain", "nonsense"),
+}
+OWN = {"a run": 1, "a listing": 0, "a mistake": 2}
+
+
+def in_shell(redirected: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command with its streams as a shell's redirections leave them."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {redirected}', COMMAND, *arguments],
+        capture_output=True, text=True, timeout=60, check=False, cwd=folder,
+        env={**os.environ, "EDGEPROBE_REPORTS": str(folder / "runs")},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("redirected", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("what", PRINTED)
+def test_a_closed_stream_is_the_null_device(tmp_path, what, redirected):
+    """The command neither hangs nor breaks, its exit code is its own, and no file descriptor gets what it prints."""
+    done = in_shell(redirected, *PRINTED[what], folder=tmp_path)
+    assert done.returncode == OWN[what]
+    assert "Traceback" not in done.stderr
+    assert len(list(tmp_path.glob("runs/*.json"))) == (what == "a run")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("what", PRINTED)
+def test_a_full_disk_is_told_in_one_line(tmp_path, what):
+    """Its exit code is 2 only where the command has none of its own."""
+    done = in_shell(">/dev/full", *PRINTED[what], folder=tmp_path)
+    assert done.returncode == (OWN[what] or 2)
+    full = "edgeprobe: cannot write to standard output: No space left on device\n"
+    assert done.stderr == full if what != "a mistake" else full not in done.stderr
+    assert in_shell("2>/dev/full", *PRINTED[what], folder=tmp_path).returncode == OWN[what]
+
+
+def test_a_reader_that_leaves_a_run_does_not_change_its_code(tmp_path):
+    """`edgeprobe run … | head -1`: the run is stored, and its exit code says what it found."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        with subprocess.Popen(
+            [COMMAND, *PRINTED["a run"]],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=os.environ | {"EDGEPROBE_REPORTS": str(tmp_path / "runs")},
+        ) as process:
+            _, err = process.communicate(timeout=60)
+    finally:
+        os.close(writer)
+    assert (process.returncode, err) == (1, b"")
+    assert len(list(tmp_path.glob("runs/*.json"))) == 1
 
 
 def test_the_lab_serves_until_interrupted(tmp_path, edgeprobe):
@@ -456,7 +532,8 @@ def test_the_lab_serves_until_interrupted(tmp_path, edgeprobe):
     assert (process.returncode, out, err) == (0, "", "")
 
 
-def test_ctrl_c_on_a_silent_server(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
+def test_a_signal_on_a_silent_server(tmp_path, number):
     """A run that is interrupted ends at once, is stored, and has proven nothing."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(30)
@@ -467,7 +544,7 @@ def test_ctrl_c_on_a_silent_server(tmp_path):
             with connection:
                 time.sleep(0.2)
                 pressed = time.monotonic()
-                process.send_signal(signal.SIGINT)
+                process.send_signal(number)
                 out, err = process.communicate(timeout=20)
                 waited = time.monotonic() - pressed
     assert process.returncode == 3, (out, err)

@@ -14,7 +14,7 @@ import pytest
 from canned import run_of
 from labruns import CLOCK, KEY, bench_for, refused_port, served, target_at
 
-from probes import clients, lab, live, store
+from probes import clients, lab, live, runner, store
 from probes.budget import Governor
 from probes.clients import Outcome
 from probes.clock import Clock
@@ -283,6 +283,39 @@ def test_a_broken_client_costs_its_case_alone(kind, monkeypatch, where, session)
         assert f"RuntimeError: broken in {where}" in by_case["s/one"].detail[0][1]
     kept = {"connect": set(), "send": {"b"}, "close": {"a", "b"}}[where]
     assert {c.trial.label for c in calls if c.case == "s/one"} == kept
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short", "long"])
+def test_a_lane_that_breaks_is_our_bug_and_not_an_interruption(kind, monkeypatch, long):
+    """Whatever breaks around a flow is told with its traceback, without secrets, and the next case still runs."""
+
+    def broken(finding, *_):
+        if finding.case == "s/one":
+            raise RuntimeError(f"broken with {running.api_key}")
+        return finding
+
+    monkeypatch.setattr(runner, "accepted", broken)
+    with served() as (running, target, secrets):
+        cases = [kind(steps(), target, "one", long=long), kind(steps(), target, "two", long=long)]
+        _, (first, second) = run_cases(cases, bench_for(target, secrets))
+    assert (first.code, first.verdict) == ("probe.bug", Verdict.ERROR)
+    assert "RuntimeError: broken with" in first.detail[0][1]
+    assert running.api_key not in first.detail[0][1]
+    assert (second.code, second.reason) == ("not_measured", "too_few")
+
+
+def test_a_target_that_takes_no_completions(kind):
+    """Its cases are skipped with the reason, and nothing measured is not green."""
+    target = replace(target_at("http://127.0.0.1:9/v1"), key_env=None, endpoints=("models",))
+    run = conduct(Order(("smoke", "long"), target), Secrets({}))
+    assert {row.reason for row in run.skipped} == {"none of the endpoints models takes a completion"}
+    assert {row.case.split("/")[1] for row in run.skipped} == {
+        "identity",
+        "completion",
+        "streaming",
+        "length",
+    }
+    assert (run.findings, run.spend.requests, exit_code(run)) == ((), 0, 3)
 
 
 @pytest.mark.parametrize("client", ["httpx", "openai-py", "curl"])

@@ -308,8 +308,13 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
             id="0",
         ),
         pytest.param(
+            edited("concurrency: 2", f"concurrency: {10**23}"),
+            ":11: limits.concurrency: must be at most 1000",
+            id="absurd",
+        ),
+        pytest.param(
             edited("concurrency: 2", "deadline: .inf"),
-            ":11: limits.deadline: must be above 0, not inf",
+            ":11: limits.deadline: must be at most 7200",
             id="inf",
         ),
         pytest.param(

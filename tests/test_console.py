@@ -292,6 +292,30 @@ def test_a_finding_in_order():
     assert labels == ["seen", "because", "unproven", "factor", "do", "next", "repeat"]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "observed", "said"),
+    [
+        (Verdict.FAIL, Observed(3, 6), "  seen      502 HTML page, 3 of 6\n"),
+        (Verdict.FAIL, Observed(1, 1), "  seen      502 HTML page\n"),
+        (Verdict.FAIL, None, "  seen      502 HTML page\n"),
+        (Verdict.PASS, Observed(0, 6), "  seen      502 HTML page\n"),
+    ],
+    ids=["some", "once", "not counted", "fine"],
+)
+def test_what_was_seen_says_how_often(verdict, observed, said):
+    """A trouble of one time in six does not read as one of each time; what is said already is not said twice."""
+    finding = replace(FOUND, verdict=verdict, observed=observed, detail=(("seen", "502 HTML page"),))
+    assert said in plain(run_of(finding))
+    counted = replace(FOUND, observed=Observed(3, 6), detail=(("seen", "3 of 6 refused"), ("so", "no")))
+    assert "  seen      3 of 6 refused\n" in plain(run_of(counted))
+
+
+def test_two_questions_that_meet_the_same_trouble_are_told_apart():
+    """Each block says which question it answers."""
+    text = plain(run_of(replace(FOUND, kind="completion"), replace(FOUND, kind="streaming")))
+    assert re.findall(r"(completion|streaming) \| ", text) == ["completion", "streaming"]
+
+
 def test_a_pass_is_short():
     """What is well is not explained."""
     fine = replace(FOUND, code="ok", verdict=Verdict.PASS, detail=(("seen", "200 JSON"),))

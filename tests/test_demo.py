@@ -14,6 +14,7 @@ import pytest
 from probes import cli, demo
 from probes.lab.expectations import expectations
 from probes.model import Verdict
+from probes.stop import Stop
 
 pytestmark = pytest.mark.xdist_group("demo")
 CASES = {
@@ -99,6 +100,16 @@ def test_the_last_lines():
     assert "2 faults, both planted, both found" in right.getvalue()
     assert "this is not what was found" in wrong.getvalue()
     assert "edgeprobe run smoke --base-url" in right.getvalue()
+
+
+def test_an_interrupted_demo_is_not_to_be_reported():
+    """It says that it was interrupted, and exits with 1: what was planted was not found."""
+    stop = Stop()
+    stop("interrupted")
+    out = io.StringIO()
+    assert not demo.epilogue(demo.demo(stop=stop), out)
+    assert "interrupted before" in out.getvalue()
+    assert "report it" not in out.getvalue()
 
 
 def test_the_command(capsys):

@@ -33,7 +33,7 @@ LAYERS = {
     "questions": "kinds",
     "a run": "passive suite live runner recorded document store conduct demo schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "outputs commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
@@ -43,11 +43,11 @@ ONLY = {
     "wire": "",
     "reporters": "model redact document",
     "sinks": "model redact document",
-    "cli": "__init__ errors options commands",
+    "cli": "__init__ errors options commands printing",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
-# Caught in one thread or turn to be raised in another.
-HANDED_ON = {"live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run"}
+# Caught in one thread or turn to be raised, or told, in another.
+HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run"}
 
 
 @lru_cache

@@ -123,6 +123,50 @@ def test_bad_overrides(built, overrides, said):
     assert str(caught.value) == said
 
 
+OUTSIDE = [
+    ("identity", "repeats", 0, "at least 1"),
+    ("identity", "repeats", 10**30, "at most 20"),
+    ("identity", "patience", 0, "at least 0.1"),
+    ("completion", "cap", -1, "at least 1"),
+    ("streaming", "cap", 0, "at least 1"),
+    ("length", "tokens", 0, "at least 1"),
+    ("length", "hold", -5, "at least 0"),
+    ("length", "deadline", 0, "at least 0.1"),
+    ("length", "deadline", ".nan", "at least 0.1"),
+    ("length", "pairs", 0, "at least 1"),
+    ("length", "speeds", "[0.1, -1]", "a list of numbers, each at least 0.0001"),
+    ("length", "speeds", "[a]", "a list of numbers, each at least 0.0001"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value", "said"), OUTSIDE, ids=[f"{k}={v}" for _, k, v, _ in OUTSIDE]
+)
+def test_a_parameter_that_would_ask_for_nothing_is_refused(tmp_path, kind, key, value, said):
+    """In a file with its line, by `--set` with the flag: a case that sends nothing must not pass."""
+    path = tmp_path / "s.yaml"
+    path.write_text(f"version: 1\nname: s\ncases:\n  - {{kind: {kind}, with: {{{key}: {value}}}}}\n", "utf-8")
+    with pytest.raises(UsageError) as in_file:
+        suite.cases(suite.load_suite(str(path)), TARGET, 1)
+    assert str(in_file.value).startswith(f"{path}:4: cases[0].with.{key}: must be {said}, not ")
+    path.write_text(f"version: 1\nname: s\ncases:\n  - {{kind: {kind}}}\n", "utf-8")
+    text = str(value).strip("[]")
+    with pytest.raises(UsageError) as by_flag:
+        suite.cases(suite.load_suite(str(path)), TARGET, 1, overrides={key: text})
+    assert str(by_flag.value) == f"--set {key}: must be {said}, not {text}"
+
+
+def test_every_number_has_limits_that_its_default_keeps():
+    """A new parameter that is a number says what it may be."""
+    for kind, spec in suite.KINDS.items():
+        for key, default in spec.defaults.items():
+            numbers = default if isinstance(default, list | tuple) else [default]
+            if all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
+                least, most = spec.limits[key]
+                assert all(least <= n <= most for n in numbers), (kind, key)
+        assert spec.limits.keys() <= spec.defaults.keys()
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -229,6 +273,13 @@ def test_only_some_clients(built):
     assert skipped == [Skipped("s/completion", None, "none of its clients is left")]
     with pytest.raises(UsageError, match=r"^client 'crul' is not known; did you mean curl\?$"):
         built("  - {kind: identity}\n", only=["crul"])
+
+
+def test_a_client_of_another_api_says_so(built):
+    """Where only foreign SDKs were asked for by `--client`, the reason is that, not a mere absence."""
+    cases, (skipped,) = built("  - {kind: identity}\n", only=["anthropic-py"])
+    assert cases == []
+    assert skipped == Skipped("s/identity", None, "anthropic-py speaks anthropic, the target openai")
 
 
 def test_a_target_without_edge_uses_its_first_route(built):

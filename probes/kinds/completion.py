@@ -61,4 +61,5 @@ SPEC = KindSpec(
     about="a plain completion, proven by the shape of its JSON",
     bound=bound,
     defaults={"cap": 32},
+    limits={"cap": (1, 100_000)},
 )

@@ -222,5 +222,6 @@ SPEC = KindSpec(
     about="which clients the edge refuses, and for which part of their identity; no key, no inference",
     bound=bound,
     defaults={"repeats": 3, "patience": 10.0},
+    limits={"repeats": (1, 20), "patience": (0.1, 3600)},
     keyed=False,
 )

@@ -186,5 +186,13 @@ SPEC = KindSpec(
         "at_least": 1.0,
         "speeds": [0.05, 0.02],
     },
+    limits={
+        "tokens": (1, 1_000_000),
+        "hold": (0, 3600),
+        "deadline": (0.1, 7200),
+        "pairs": (1, 100),
+        "at_least": (0, 3600),
+        "speeds": (0.0001, 60),
+    },
     long=True,
 )

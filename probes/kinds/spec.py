@@ -21,14 +21,17 @@ class Bound(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KindSpec:
-    """`defaults`: the parameters that a suite's `with` may set, with their default values.
+    """`defaults`: the parameters that a suite's `with` may set, with their default values; `limits`: the least and the
+    most that a number of them may be, each item of a list for itself.
 
-    `keyed`: its requests need the target's key. `long`: runs in a lane of its own, beside the short cases.
+    `keyed`: its requests need the target's key. `converses`: they go to an endpoint that takes completions. `long`: runs in a lane of its own, beside the short cases.
     """
 
     flow: Kind
     about: str
     bound: Callable[[Case], Bound]
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     keyed: bool = True
+    converses: bool = True
     long: bool = False

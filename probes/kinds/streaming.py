@@ -41,4 +41,5 @@ SPEC = KindSpec(
     about="a streamed completion, proven by its end marker",
     bound=bound,
     defaults={"cap": 32},
+    limits={"cap": (1, 100_000)},
 )

@@ -80,7 +80,8 @@ class Page:
         mark = GLYPHS[finding.verdict] if self._fancy else word
         accepted = " (accepted)" if finding.accepted else ""
         title = Text(f"{mark} ", style=style).append(self.clean(finding.title) + accepted, style="bold")
-        tag = Text(self.clean(tagged(finding)), style="dim")
+        # Two questions can meet the same trouble; the other formats name the case.
+        tag = Text(self.clean(f"{finding.kind} · {tagged(finding)}"), style="dim")
         if title.cell_len + tag.cell_len + 2 <= self._console.width:
             gap = " " * (self._console.width - title.cell_len - tag.cell_len)
             self._console.print(title.append(gap).append_text(tag))

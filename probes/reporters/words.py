@@ -75,9 +75,10 @@ def tagged(finding: Finding) -> str:
 
 def rows(finding: Finding) -> Iterator[tuple[str, str]]:
     """(label, text) in the order a person asks: seen, because, so, do, next."""
-    yield from finding.detail
     if finding.verdict is Verdict.PASS:
+        yield from finding.detail
         return
+    yield from _counted(finding)
     if finding.reason is not None:
         yield "unproven", f"{finding.reason.replace('_', ' ')}"
     if finding.factor is not None:
@@ -92,6 +93,14 @@ def rows(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "do", f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
     if finding.next_test:
         yield "next", finding.next_test
+
+
+def _counted(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What was seen says how often, so that nobody takes one time in six for always."""
+    seen = finding.observed
+    often = f"{seen.k} of {seen.n}" if seen is not None and seen.n > 1 else ""
+    for label, text in finding.detail:
+        yield label, f"{text}, {often}" if label == "seen" and often not in text else text
 
 
 def repeat(finding: Finding) -> tuple[str, str] | None:

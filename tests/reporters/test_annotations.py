@@ -55,7 +55,7 @@ def test_what_an_annotation_says():
     assert title == "edgeprobe fail: openai-py is refused at the edge"
     lines = message.split("\n")
     assert lines[0] == "s/identity/patience=9: blocked.client | edge | Cloudflare 1010"
-    assert lines[1:3] == ["seen: 403 JSON in 67 ms", "and again"]
+    assert lines[1:3] == ["seen: 403 JSON in 67 ms", "and again, 3 of 3"]
     assert "do: operator: Let the API path skip the rule." in lines
 
 
