@@ -161,7 +161,7 @@ def test_a_trial_that_is_not_admitted_costs_nothing():
     ],
     ids=[
         "seconds", "fraction", "overloaded", "at once", "no header", "nonsense", "nonsense date", "other 5xx",
-        
+
         "success", "longer than one may be", "an hour", "a date to come", "a date gone by",
     ],
 )  # fmt: skip
