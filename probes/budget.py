@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from probes.model import Ask, Call, Exchange, NotSent, Spend, Target, Trial
@@ -34,6 +35,7 @@ MAX_HOPS = 5
 """Redirects that are followed in one call."""
 _MINUTE = 60.0
 _PAUSING = frozenset({429, 503, 529})
+"""That ask everybody to hold back; others with a `Retry-After` speak of the one request."""
 
 
 def worst_case(trial: Trial) -> tuple[int, int]:
@@ -75,6 +77,7 @@ class Governor:
         self._not_before = 0.0
         self._waited = 0.0
         self._paused = False
+        self._held: list[tuple[object, ...]] = []
         self._overrun = False
         self._requests = self._input = self._output = 0
 
@@ -97,7 +100,7 @@ class Governor:
         return [refused.get(trial.pair or f"#{index}") for index, trial in enumerate(trials)]
 
     def _buy(self, group: list[Trial]) -> NotSent | None:
-        if self._paused:
+        if self._paused or any(_question(trial) in self._held for trial in group):
             return NotSent.PAUSED
         if self._overrun or not self._affords(group):
             return NotSent.BUDGET
@@ -184,8 +187,8 @@ class Governor:
         the worst case stands.
         """
         last = call.last
-        if last is not None and last.status in _PAUSING:
-            self._pause(retry_after(last.header("retry-after")))
+        if last is not None and last.status is not None and last.status >= HTTPStatus.BAD_REQUEST:
+            self._pause(retry_after(last.header("retry-after")), trial, last.status)
         used = _used(last.facts.get("usage")) if last is not None else None
         if last is None or _cost_nothing(last):
             used = used or (0, 0)
@@ -203,18 +206,24 @@ class Governor:
         self._input += sign * input_tokens
         self._output += sign * output_tokens
 
-    def _pause(self, seconds: float | None) -> None:
-        """Wait as the server asks where that fits; else send nothing more in this run."""
+    def _pause(self, seconds: float | None, trial: Trial, status: int) -> None:
+        """Wait as the server asks where that fits; else send nothing more in this run, or not this once more."""
         if seconds is None:
             return
         with self._lock:
             now = self._clock.now()
             more = now + seconds - max(self._not_before, now)  # answers side by side ask for the same wait
-            if seconds > MAX_WAIT or self._waited + more > MAX_WAITS:
+            if seconds <= MAX_WAIT and self._waited + more <= MAX_WAITS:
+                self._waited += max(more, 0.0)
+                self._not_before = max(self._not_before, now + seconds)
+            elif status in _PAUSING:
                 self._paused = True
-            elif more > 0:
-                self._waited += more
-                self._not_before = now + seconds
+            else:
+                self._held.append(_question(trial))
+
+
+def _question(trial: Trial) -> tuple[object, ...]:
+    return trial.client, trial.route, trial.request
 
 
 def _cost_nothing(exchange: Exchange) -> bool:

@@ -152,7 +152,9 @@ def test_a_trial_that_is_not_admitted_costs_nothing():
         (429, None, 0.0),
         (429, "soon", 0.0),
         (429, "Mon, 99 Foo 2026", 0.0),
-        (500, "2", 0.0),
+        (500, "2", 2.0),
+        (403, "1", 1.0),
+        (302, "2", 0.0),
         (200, "2", 0.0),
         (429, "6", None),
         (429, "3600", None),
@@ -161,7 +163,7 @@ def test_a_trial_that_is_not_admitted_costs_nothing():
     ],
     ids=[
         "seconds", "fraction", "overloaded", "at once", "no header", "nonsense", "nonsense date", "other 5xx",
-
+        "4xx", "redirect",
         "success", "longer than one may be", "an hour", "a date to come", "a date gone by",
     ],
 )  # fmt: skip
@@ -176,6 +178,18 @@ def test_retry_after(status, value, waited):
         took = (time.monotonic() - began) / SCALE
     assert why is (PAUSED if waited is None else None)
     assert (waited or 0.0) <= took + 0.001 < (waited or 0.0) + 3
+
+
+def test_a_long_wait_asked_for_one_request_holds_back_only_that_one():
+    """A 524 that says 120 s is not asked again at once; what else the run asks still is."""
+    guard = governor()
+    one, other = trial(stream=False), trial(stream=True)
+    guard.settle(one, call(one, 524, headers=[("retry-after", "120")]))
+    assert guard.reserve([one, other, replace(one, client="d")]) == [PAUSED, None, None]
+    pair = [replace(one, pair="p"), replace(other, pair="p")]
+    assert guard.reserve(pair) == [PAUSED, PAUSED]
+    guard.settle(other, call(other, 503, headers=[("retry-after", "120")]))
+    assert guard.reserve([other]) == [PAUSED]
 
 
 def test_a_redirect_followed_is_a_request():
