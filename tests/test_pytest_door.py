@@ -140,7 +140,9 @@ def test_a_finding_is_the_failure(suite, run):
         result = run(suite(IDENTITY), *at(running))
     result.assert_outcomes(failed=1)
     said = result.stdout.str()
-    assert re.search(r"^FAIL openai-py is refused at the edge +blocked.client", said, re.MULTILINE)
+    assert re.search(
+        r"^FAIL openai-py is refused at the edge\n +identity \| blocked.client", said, re.MULTILINE
+    )
     assert re.search(r"^  do +operator: ", said, re.MULTILINE)
     assert "Traceback" not in said
     assert "pytest_plugin.py" not in said
