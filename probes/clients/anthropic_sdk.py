@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import anthropic
 
-from probes.clients.observed import joined, shown
-from probes.clients.official_sdk import SdkSender
+from probes.clients.observed import Joined, shown
+from probes.clients.official_sdk import AsyncSdkSender, SdkSender, no_aiohttp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from probes.model import Ask
 
 
@@ -23,12 +21,37 @@ class Sender(SdkSender):
         if ask.endpoint == "models":
             return shown(sdk.models.list())
         answer = sdk.messages.create(**arguments)
-        return joined(_texts(answer)) if ask.stream else shown(_text(answer))
+        if not ask.stream:
+            return shown(_text(answer))
+        said = Joined()
+        for event in answer:
+            said.add(_delta(event))
+        return str(said)
 
 
-def _texts(stream: Any) -> Iterator[str]:
-    for event in stream:
-        yield getattr(getattr(event, "delta", None), "text", None) or ""
+class AsyncSender(AsyncSdkSender):
+    module: ClassVar = anthropic
+    client_class: ClassVar = anthropic.AsyncAnthropic
+
+    async def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        if ask.endpoint == "models":
+            return shown(await sdk.models.list())
+        answer = await sdk.messages.create(**arguments)
+        if not ask.stream:
+            return shown(_text(answer))
+        said = Joined()
+        async for event in answer:
+            said.add(_delta(event))
+        return str(said)
+
+
+class AiohttpSender(AsyncSender):
+    http_class: ClassVar[str] = "DefaultAioHttpClient"
+    unavailable = staticmethod(no_aiohttp)
+
+
+def _delta(event: Any) -> str:
+    return getattr(getattr(event, "delta", None), "text", None) or ""
 
 
 def _text(answer: Any) -> Any:

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from contextlib import suppress
 from functools import lru_cache
-from typing import Self
+from typing import ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange, uses_env_proxy
 from probes.model import Ask, Raised, Raw, Route, Trial
@@ -22,7 +22,7 @@ from probes.wire.curl_trace import Trace
 
 _INHERITED = re.compile(r"^(PATH|HOME|TZ|LANG|LC_\w+|SSL_CERT_\w+|CURL_\w+|\w+_proxy|\w+_PROXY)$")
 _ARGUMENTS = (
-    "-q", "-sS", "-N", "--http1.1", "--raw", "--trace", "-", "--trace-time", "-o", os.devnull,
+    "-q", "-sS", "-N", "--raw", "--trace", "-", "--trace-time", "-o", os.devnull,
     "-w", "%{stderr}%{json}", "-K", "-",
 )  # fmt: skip
 
@@ -31,16 +31,24 @@ Headers = list[tuple[str, str | None]]
 
 
 @lru_cache
-def _installed() -> str | None:
-    """`7.88.1` of the curl on PATH; `None` where there is none."""
+def _said() -> str:
+    """What the curl on PATH says of itself; nothing where there is none."""
     if shutil.which("curl") is None:
-        return None
-    said = subprocess.run(["curl", "-q", "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.match(r"curl (\S+)", said)
+        return ""
+    return subprocess.run(["curl", "-q", "--version"], capture_output=True, text=True, check=False).stdout
+
+
+def _installed() -> str | None:
+    """Such as `7.88.1`."""
+    found = re.match(r"curl (\S+)", _said())
     return found[1] if found else None
 
 
 class Sender:
+    """Over HTTP/1.1, which a proxy or an old server needs; `H2Sender` lets TLS agree on more, as curl alone does."""
+
+    protocol: ClassVar = "--http1.1"
+
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
@@ -57,16 +65,31 @@ class Sender:
     def version() -> str | None:
         return _installed()
 
+    @staticmethod
+    def user_agent() -> str | None:
+        return f"curl/{_installed()}"
+
     def connect(self, route: Route) -> Session:
-        return Session(self._setting, route)
+        return Session(self._setting, route, self.protocol)
+
+
+class H2Sender(Sender):
+    protocol: ClassVar = "--http2"
+
+    @staticmethod
+    def unavailable() -> str | None:
+        features = re.search(r"^Features:(.*)$", _said(), re.MULTILINE)
+        lacks = f"curl {_installed()} was built without HTTP/2"
+        return Sender.unavailable() or (None if features and "HTTP2" in features[1].split() else lacks)
 
 
 class Session:
     """Every call is a process and a connection of its own."""
 
-    def __init__(self, setting: Setting, route: Route) -> None:
+    def __init__(self, setting: Setting, route: Route, protocol: str) -> None:
         self._setting = setting
         self._route = route
+        self._protocol = protocol
 
     def __enter__(self) -> Self:
         return self
@@ -96,16 +119,22 @@ class Session:
             trace = Trace(
                 url, upload=len(body), body_limit=limits.body_bytes, scale=self._setting.clock.scale
             )
-            return _run(config, (source,) if source else (), trace, limits, stream=stream)
+            return _run(self._protocol, config, (source,) if source else (), trace, limits, stream=stream)
 
 
 def _run(
-    config: str, files: tuple[int, ...], trace: Trace, limits: SendLimits, *, stream: bool | None
+    protocol: str,
+    config: str,
+    files: tuple[int, ...],
+    trace: Trace,
+    limits: SendLimits,
+    *,
+    stream: bool | None,
 ) -> Outcome:
     stopped: list[str] = []
     environment = {name: value for name, value in os.environ.items() if _INHERITED.match(name)}
     with subprocess.Popen(
-        ["curl", *_ARGUMENTS],
+        ["curl", *_ARGUMENTS, protocol],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

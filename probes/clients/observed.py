@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from concurrent.futures import CancelledError
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,20 +15,22 @@ from probes.wire.recorder import attach, recording
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
 _TEXT = 300
 Certificate = tuple[str, str | None]
 """The paths of a PEM certificate and of its key, which may stand in the same file."""
 
 
-def http_client(family_client: Any, family: str, route: Route, cert: Certificate | None = None) -> Any:
+def http_client(
+    family_client: Any, family: str, route: Route, cert: Certificate | None = None, mode: str = "sync"
+) -> Any:
     """The SDK's own default client, untouched but for a shared TLS context, observed.
 
     `family_client` is its class, `family` the name of the HTTP library it comes from. The context is the one the
     library would make itself; making it takes most of the time that a client costs. `cert`: the client's own.
     """
-    options: dict[str, Any] = {"verify": tls_context(family, cert)}
+    options: dict[str, Any] = {"verify": tls_context(family, cert, mode)}
     if route.proxy:
         options["proxy"] = route.proxy
     client = family_client(**options)
@@ -35,13 +38,15 @@ def http_client(family_client: Any, family: str, route: Route, cert: Certificate
     return client
 
 
-def tls_context(family: str, cert: Certificate | None = None) -> ssl.SSLContext:
-    return _tls_context(family, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"), cert)
+def tls_context(family: str, cert: Certificate | None = None, mode: str = "sync") -> ssl.SSLContext:
+    """Not shared between modes: httpx writes ALPN into the one it is given, aiohttp sends none."""
+    names = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return _tls_context(family, mode, *names, cert)
 
 
 @lru_cache
 def _tls_context(
-    family: str, _file: str | None, _dir: str | None, cert: Certificate | None
+    family: str, _mode: str, _file: str | None, _dir: str | None, cert: Certificate | None
 ) -> ssl.SSLContext:
     """Cached for as long as the environment names the same certificates."""
     context: ssl.SSLContext = importlib.import_module(family).create_ssl_context()
@@ -51,9 +56,14 @@ def _tls_context(
 
 
 def observe(
-    setting: Setting, route: Route, request: Request, limits: SendLimits, call: Callable[[], str]
+    setting: Setting,
+    route: Route,
+    request: Request,
+    limits: SendLimits,
+    call: Callable[[], str],
+    order: Sequence[str] = (),
 ) -> Outcome:
-    """Run `call` under the recorder; whatever the client under test raises is data."""
+    """Run `call` under the recorder; whatever the client under test raises is data. `order` as in `recording`."""
     raised: Raised | None = None
     returned: str | None = None
     with recording(
@@ -63,11 +73,14 @@ def observe(
         body_limit=limits.body_bytes,
         connect_to=address(route.connect_to),
         edits=request.edits if isinstance(request, Ask) else None,
+        order=order,
         on_start=lambda record: limits.on_stop(record.stop),
         on_request=limits.may_go_on,
     ) as record:
         try:
             returned = call()
+        except CancelledError:
+            raised = Raised("asyncio.CancelledError", f"cancelled: {record.stopped}")
         except Exception as error:  # noqa: BLE001 - seam 1 of 3: what the client raises is what its user meets
             raised = Raised(f"{type(error).__module__.partition('.')[0]}.{type(error).__name__}", str(error))
     stream = request.stream if isinstance(request, Ask) else None
@@ -88,13 +101,18 @@ def shown(value: object) -> str:
     return f"{type(value).__name__}: {str(value)[:_TEXT]}"
 
 
-def joined(parts: Iterable[str]) -> str:
-    """The text of a consumed stream, bounded."""
-    kept: list[str] = []
-    size = n = 0
-    for part in parts:
-        n += 1
-        if size < _TEXT:
-            kept.append(part)
-            size += len(part)
-    return f"{n} chunks: {''.join(kept)[:_TEXT]}"
+class Joined:
+    """The text of a stream as its caller consumes it, bounded; `str` shows it."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] = []
+        self._size = self._chunks = 0
+
+    def add(self, text: str) -> None:
+        self._chunks += 1
+        if self._size < _TEXT:
+            self._kept.append(text)
+            self._size += len(text)
+
+    def __str__(self) -> str:
+        return f"{self._chunks} chunks: {''.join(self._kept)[:_TEXT]}"

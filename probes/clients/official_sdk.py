@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, reasoning
 from probes.clients.observed import http_client, observe
 from probes.model import Ask, Route, Trial
+from probes.wire.loop import LoopThread
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -19,6 +21,8 @@ class SdkSender(ABC):
 
     module: ClassVar[ModuleType]
     client_class: ClassVar[Any]
+    http_class: ClassVar[str] = "DefaultHttpxClient"
+    """Of the SDK's own: what it makes for itself when it is given no HTTP client."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -32,6 +36,10 @@ class SdkSender(ABC):
         return version(cls.module.__name__)
 
     @classmethod
+    def user_agent(cls) -> str | None:
+        return f"{cls.client_class.__name__}/Python {cls.version()}"
+
+    @classmethod
     def family(cls) -> str:
         """The HTTP library that this version of the SDK rides on, without guessing."""
         base: type = cls.module.DefaultHttpxClient.__mro__[1]
@@ -41,8 +49,20 @@ class SdkSender(ABC):
         return Session(self, route)
 
     @abstractmethod
-    def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
-        """Make the call as a user would and describe what it returned."""
+    def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> Any:
+        """Make the call as a user would and describe what it returned; a coroutine that does where the SDK is async."""
+
+
+class AsyncSdkSender(SdkSender):
+    http_class: ClassVar[str] = "DefaultAsyncHttpxClient"
+
+    def connect(self, route: Route) -> Session:
+        return AsyncSession(self, route)
+
+
+def no_aiohttp() -> str | None:
+    """Why an SDK can't ride on aiohttp here, or `None`."""
+    return None if find_spec("aiohttp") else "aiohttp is not installed: pip install 'edgeprobe[aiohttp]'"
 
 
 class Session:
@@ -53,7 +73,8 @@ class Session:
         self._route = route
         setting = sender.setting
         cert = setting.secrets.client_cert(route)
-        self._http = http_client(sender.module.DefaultHttpxClient, sender.family(), route, cert)
+        made = getattr(sender.module, sender.http_class)
+        self._http = http_client(made, sender.family(), route, cert, setting.client.mode)
         self._sdk = sender.client_class(
             api_key="EMPTY",
             base_url=route.base_url,
@@ -74,6 +95,26 @@ class Session:
         setting = self._sender.setting
         sdk = self._sdk.with_options(api_key=dialect.key(setting.target, request, setting.secrets))
         arguments = reasoning.as_arguments(dialect.body(setting.target, request, trial.salt))
-        return observe(
-            setting, self._route, request, limits, lambda: self._sender.call(sdk, request, arguments)
-        )
+        return observe(setting, self._route, request, limits, lambda: self._call(sdk, request, arguments))
+
+    def _call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        said: str = self._sender.call(sdk, ask, arguments)
+        return said
+
+
+class AsyncSession(Session):
+    """Its client lives on a loop of its own."""
+
+    def __enter__(self) -> Self:
+        self._loop = LoopThread()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._loop.run(self._http.aclose())
+        finally:
+            self._loop.close()
+
+    def _call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        said: str = self._loop.run(self._sender.call(sdk, ask, arguments))
+        return said

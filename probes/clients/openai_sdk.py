@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import openai
 import openai.resources.chat.completions  # else the SDK imports it within the first call, on the deadline's time
 
-from probes.clients.observed import joined, shown
-from probes.clients.official_sdk import SdkSender
+from probes.clients.observed import Joined, shown
+from probes.clients.official_sdk import AsyncSdkSender, SdkSender, no_aiohttp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from probes.model import Ask
 
 
@@ -24,12 +22,37 @@ class Sender(SdkSender):
         if ask.endpoint == "models":
             return shown(sdk.models.list())
         answer = sdk.chat.completions.create(**arguments)
-        return joined(_texts(answer)) if ask.stream else shown(_text(answer))
+        if not ask.stream:
+            return shown(_text(answer))
+        said = Joined()
+        for chunk in answer:
+            said.add(_delta(chunk))
+        return str(said)
 
 
-def _texts(stream: Any) -> Iterator[str]:
-    for chunk in stream:
-        yield (chunk.choices[0].delta.content or "") if chunk.choices else ""
+class AsyncSender(AsyncSdkSender):
+    module: ClassVar = openai
+    client_class: ClassVar = openai.AsyncOpenAI
+
+    async def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        if ask.endpoint == "models":
+            return shown(await sdk.models.list())
+        answer = await sdk.chat.completions.create(**arguments)
+        if not ask.stream:
+            return shown(_text(answer))
+        said = Joined()
+        async for chunk in answer:
+            said.add(_delta(chunk))
+        return str(said)
+
+
+class AiohttpSender(AsyncSender):
+    http_class: ClassVar[str] = "DefaultAioHttpClient"
+    unavailable = staticmethod(no_aiohttp)
+
+
+def _delta(chunk: Any) -> str:
+    return (chunk.choices[0].delta.content or "") if chunk.choices else ""
 
 
 def _text(answer: Any) -> Any:

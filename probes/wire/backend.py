@@ -20,48 +20,88 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0  # machine seconds after the deadline that an abandoned connect may still take
 
 
-class Stream:
-    """One connection. HTTP/1.1 carries one exchange at a time, so bytes read belong to whoever wrote last."""
+class Connection:
+    """HTTP/1.1 carries one exchange at a time, so bytes read belong to whoever wrote last."""
 
     def __init__(
         self, inner: Any, current: Callable[[], tuple[CallRecord, Tape] | None], *, used: bool = False
     ) -> None:
-        self._inner = inner
-        self._current = current
-        self._tape: Tape | None = None
-        self._used = used
+        self.inner = inner
+        self.current = current
+        self.tape: Tape | None = None
+        self.used = used
 
-    def _bind(self) -> Tape | None:
-        found = self._current()
+    def bind(self) -> Tape | None:
+        """The tape of the exchange that is about to write."""
+        found = self.current()
         if found is None:
-            self._tape, self._used = None, True
+            self.tape, self.used = None, True
             return None
         call, tape = found
-        if tape is not self._tape:
-            tape.conditions["connection"] = "reused" if self._used else "new"
-            if self._used:
-                call.watch(self._inner.get_extra_info("socket"))
+        if tape is not self.tape:
+            tape.conditions["connection"] = "reused" if self.used else "new"
+            if self.used:
+                self.taken_up(call)
             self._note_peer(tape)
-            self._tape, self._used = tape, True
+            self.tape, self.used = tape, True
         return tape
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        tape = self._bind()
-        if tape is None:
-            self._inner.write(buffer, timeout)
+    def taken_up(self, call: CallRecord) -> None:
+        """The call goes on with a connection that it did not make."""
+
+    def secured(self, tape: Tape) -> None:
+        """TLS stands."""
+        tape.mark("tls")
+        if self.tape is tape:  # a proxy was asked for a tunnel first
+            tape.tunnelled()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self.inner.get_extra_info(info)
+
+    def _note_peer(self, tape: Tape) -> None:
+        try:
+            host, port = self.inner.get_extra_info("socket").getpeername()[:2]
+        except (OSError, ValueError, AttributeError):
             return
+        tape.conditions["peer"] = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if (secured := self.inner.get_extra_info("ssl_object")) is not None:
+            tape.note_tls(secured)
+
+
+class Stream(Connection):
+    def taken_up(self, call: CallRecord) -> None:
+        call.watch(self.inner.get_extra_info("socket"))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        tape = self.bind()
+        if tape is None:
+            self.inner.write(buffer, timeout)
+            return
+        buffer = self._in_order(buffer, tape)
         started = tape.now()
         try:
-            self._inner.write(buffer, timeout)
+            self.inner.write(buffer, timeout)
         except Exception as error:
             tape.failed(error, phase="upload")
             raise
         tape.wrote(buffer, started)
 
+    def _in_order(self, buffer: bytes, tape: Tape) -> bytes:
+        """A header block in the order that the call asks for; the library writes it in one piece."""
+        found = self.current()
+        order = found[0].settings["order"] if found is not None else ()
+        if not order or tape.head_sent or buffer.startswith(b"CONNECT "):
+            return buffer
+        head, end, body = buffer.partition(b"\r\n\r\n")
+        first, *lines = head.split(b"\r\n")
+        places = {name.encode("latin-1"): place for place, name in enumerate(order)}
+        lines.sort(key=lambda line: places.get(line.partition(b":")[0].lower(), len(places)))
+        return b"\r\n".join([first, *lines]) + end + body
+
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        tape = self._tape
+        tape = self.tape
         try:
-            data: bytes = self._inner.read(max_bytes, timeout)
+            data: bytes = self.inner.read(max_bytes, timeout)
         except Exception as error:
             if tape is not None:
                 tape.failed(error)
@@ -73,40 +113,19 @@ class Stream:
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> Stream:
-        found = self._current()
+        found = self.current()
         try:
-            inner = self._inner.start_tls(ssl_context, server_hostname, timeout)
+            inner = self.inner.start_tls(ssl_context, server_hostname, timeout)
         except Exception as error:
             if found is not None:
                 found[1].failed(error, phase="tls")
             raise
         if found is not None:
-            tape = found[1]
-            tape.mark("tls")
-            if self._tape is tape:  # a proxy was asked for a tunnel first
-                tape.tunnelled()
-        return Stream(inner, self._current)
+            self.secured(found[1])
+        return Stream(inner, self.current)
 
     def close(self) -> None:
-        self._inner.close()
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-    def _note_peer(self, tape: Tape) -> None:
-        sock = self._inner.get_extra_info("socket")
-        try:
-            host, port = sock.getpeername()[:2]
-        except (OSError, ValueError, AttributeError):
-            return
-        tape.conditions["peer"] = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        if hasattr(sock, "getpeercert"):
-            issuer = dict(pair for part in (sock.getpeercert() or {}).get("issuer", ()) for pair in part)
-            tape.conditions["tls"] = {
-                "version": sock.version(),
-                "alpn": sock.selected_alpn_protocol(),
-                "issuer": issuer.get("organizationName") or issuer.get("commonName"),
-            }
+        self.inner.close()
 
 
 class Backend:

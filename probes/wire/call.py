@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import threading
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
 
 class Ended(Exception):  # noqa: N818 - what the probe did, no error
     """The call was ended while it waited for a look-up or a connection."""
+
+
+under_way: ContextVar[CallRecord | None] = ContextVar("edgeprobe_call", default=None)
+on_tape: ContextVar[Tape | None] = ContextVar("edgeprobe_tape", default=None)
+"""Threads and tasks see what was set where they were started."""
+
+
+def current() -> tuple[CallRecord, Tape] | None:
+    """The call and the exchange under way here."""
+    call, tape = under_way.get(), on_tape.get()
+    return (call, tape) if call is not None and tape is not None else None
 
 
 class CallRecord:
@@ -34,6 +46,7 @@ class CallRecord:
         self.stopped: str | None = None
         self._sockets: list[socket.socket] = []
         self._waits: list[SimpleQueue[Any]] = []
+        self._end: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
     def begin(self) -> Tape:
@@ -81,6 +94,16 @@ class CallRecord:
             raise got
         return got
 
+    def when_stopped(self, end: Callable[[], None]) -> None:
+        """Have `end`, which must not block, called when the call is stopped; at once when it was meanwhile.
+
+        In place of the one before: hops of one call are made by one task, which is to be cancelled once.
+        """
+        with self._lock:
+            self._end = end
+            if self.stopped:
+                end()
+
     def stop(self, why: str) -> None:
         with self._lock:
             self.stopped = self.stopped or why
@@ -88,12 +111,15 @@ class CallRecord:
                 _shut(sock)
             for wait in self._waits:
                 wait.put(Ended())
+            if self._end is not None:
+                self._end()
 
     def close(self) -> None:
         with self._lock:
             for sock in self._sockets:
                 sock.close()
             self._sockets.clear()
+            self._end = None  # a late deadline must not cancel what its task does next
         for tape in self.tapes:
             tape.ended(self.stopped)
 

@@ -17,7 +17,7 @@ TAIL = 16 * 1024
 MAX_COLUMNS = 65_536
 _STEP = 256 * 1024
 _BATCH = 64 * 1024
-_DECODED = {"gzip", "x-gzip", "deflate"}
+DECODED = {"gzip", "x-gzip", "deflate"}
 _GZIP = b"\x1f\x8b"
 _MAX_CODINGS = 3  # each may make its input a thousand times as large
 
@@ -44,7 +44,7 @@ class Content:
                 f"{len(codings)} content codings on top of each other: {', '.join(codings)[:100]}"
             )
         # An unknown coding is passed over, as httpx does: what it then would inflate is bounded here all the same.
-        self._steps: list[Inflater | None] = [Inflater(c) for c in reversed(codings) if c in _DECODED]
+        self._steps: list[Inflater | None] = [Inflater(c) for c in reversed(codings) if c in DECODED]
         self._passed = [0] * len(self._steps)
         self._decoded = True if codings and len(self._steps) == len(codings) else None
         self._limit = limit

@@ -21,10 +21,12 @@ _DAY = 86_400.0
 _EXITS = {
     5: "proxy", 97: "proxy", 6: "dns", 7: "connect", 28: "deadline", 35: "tls", 51: "tls", 53: "tls", 54: "tls",
     58: "tls", 59: "tls", 60: "tls", 77: "tls", 83: "tls", 90: "tls", 91: "tls", 18: "closed", 52: "closed",
-    55: "reset", 56: "reset", 92: "reset", 63: "limit",
+    55: "reset", 56: "reset", 92: "reset", 63: "limit", 16: "protocol",
 }  # fmt: skip
 _UNREADABLE = re.compile(r"illegal|invalid|malformed|too large", re.IGNORECASE)
 _SWITCHING = 101  # to another protocol, which nobody asked for
+# The last is that of RST_STREAM: curl 7.88 says "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)".
+_RESET = re.compile(r"\breset\b|broken pipe|not closed cleanly: ")
 _PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
 
 
@@ -121,9 +123,9 @@ class Trace:
             self._upgraded or self.tape.foreign or _UNREADABLE.search(text)
         ):
             kind = "protocol"
-        elif kind in {"reset", "tls"} and re.search(r"\breset\b|broken pipe", text.lower()):
+        elif kind in {"reset", "tls"} and _RESET.search(text.lower()):
             kind = "reset"
-        elif kind == "reset":
+        elif kind == "reset" or (kind == "protocol" and "goaway" in text.lower()):
             kind = "closed"
         phase = _PHASES.get(kind) or self._reached()
         self.tape.error = {"kind": kind, "phase": phase, "text": text}

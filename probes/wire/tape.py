@@ -30,7 +30,7 @@ class Tape:
         self.marks: dict[str, float] = {}
         self.conditions: dict[str, Any] = {}
         self.error: dict[str, str] | None = None
-        self._phase = "headers"
+        self.phase = "headers"
         self._sent_head = bytearray()
         self._sent_digest = hashlib.sha256()
         self._sent_body = 0
@@ -85,6 +85,19 @@ class Tape:
         """Bytes of the request's body that the socket has taken."""
         return self._sent_body
 
+    @property
+    def head_sent(self) -> bool:
+        return self._head_done
+
+    def note_tls(self, secured: Any) -> None:
+        """`secured`: an `ssl.SSLSocket` or `ssl.SSLObject` whose handshake is over."""
+        issuer = dict(pair for part in (secured.getpeercert() or {}).get("issuer", ()) for pair in part)
+        self.conditions["tls"] = {
+            "version": secured.version(),
+            "alpn": secured.selected_alpn_protocol(),
+            "issuer": issuer.get("organizationName") or issuer.get("commonName"),
+        }
+
     def tunnelled(self) -> None:
         """All that was written so far asked a proxy for a tunnel; the request itself comes now."""
         self._sent_head.clear()
@@ -124,7 +137,7 @@ class Tape:
             self.failed(error)
             raise
         finally:
-            self._phase = "body"
+            self.phase = "body"
 
     def body(self, data: bytes) -> None:
         assert self._content is not None
@@ -143,7 +156,7 @@ class Tape:
             self.error = {"kind": kind, "phase": phase or self._where(), "text": text}
 
     def _where(self) -> str:
-        return "connect" if self.asked_for_tunnel else self._phase
+        return "connect" if self.asked_for_tunnel else self.phase
 
     def ended(self, why: str | None) -> None:
         """`why`: `deadline` or `interrupted` when we ended it, which then is the error, whatever the socket said."""
@@ -161,7 +174,7 @@ class Tape:
     def result(self) -> dict[str, Any]:
         """The exchange as a plain dict: `request`, `status`, `headers`, `timeline`, `error`, `conditions`, content."""
         self.marks.setdefault("end", self.now())
-        complete = False if self.error and self._phase == "body" else self._complete
+        complete = False if self.error and self.phase == "body" else self._complete
         content = self._content or Content("", "", self._body_limit)
         seen = content.result(complete=complete)
         marks = {**self.marks, **content.facts.marks}
@@ -197,15 +210,27 @@ def classify(error: BaseException) -> tuple[str, str]:
     chain = [error]
     while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
         chain.append(below)
-    text = next((str(e) for e in reversed(chain) if str(e)), type(error).__name__)
+    text = next((said for e in reversed(chain) if (said := _said(e))), type(error).__name__)
     for found in reversed(chain):
         for kinds, kind in _BY_TYPE:
             if isinstance(found, kinds):
+                return kind, text
+        for part, kind in _OF_AIOHTTP:
+            if part in type(found).__name__:
                 return kind, text
     name = type(error).__name__
     if "RemoteProtocolError" in name:
         return ("closed" if "disconnected" in text or "closed" in text else "protocol"), text
     return next((kind for part, kind in _BY_NAME if part in name), "protocol"), text
+
+
+def _said(error: BaseException) -> str:
+    """One line; aiohttp's errors say their `message` best, and one of a proxy also its answer's status."""
+    message = getattr(error, "message", None)
+    if not isinstance(message, str):
+        return str(error)
+    status = f"{getattr(error, 'status', '')} " if "HttpProxy" in type(error).__name__ else ""
+    return " ".join(f"{status}{message}".split())
 
 
 _BY_TYPE: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
@@ -216,6 +241,13 @@ _BY_TYPE: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     ((ConnectionResetError, BrokenPipeError, ConnectionAbortedError), "reset"),
     (TimeoutError, "timeout"),
 )
+_OF_AIOHTTP = (
+    ("ServerDisconnectedError", "closed"),
+    ("ContentLengthError", "closed"),
+    ("TransferEncodingError", "closed"),
+    ("ClientHttpProxyError", "proxy"),
+)
+"""Looked for below what an SDK makes of them: openai 3.57 calls a closed connection a time-out."""
 _BY_NAME = (
     ("Timeout", "timeout"),
     ("ProxyError", "proxy"),

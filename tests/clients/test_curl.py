@@ -30,16 +30,16 @@ def test_a_missing_curl_is_said(monkeypatch, tmp_path):
     from probes.clients import curl
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    curl._installed.cache_clear()
+    curl._said.cache_clear()
     try:
         assert Sender.unavailable() == "curl is not installed"
         for version, reason in (("7.69.1", "curl 7.69.1 is too old"), ("7.70.0", "None"), ("10.1", "None")):
             (tmp_path / "curl").write_text(f"#!/bin/sh\necho 'curl {version} (x) libcurl'\n")
             (tmp_path / "curl").chmod(0o755)
-            curl._installed.cache_clear()
+            curl._said.cache_clear()
             assert str(Sender.unavailable()).startswith(reason)
     finally:
-        curl._installed.cache_clear()
+        curl._said.cache_clear()
 
 
 def test_no_secret_is_on_the_command_line_or_in_the_environment(monkeypatch):

@@ -1,5 +1,7 @@
 """Does a client that is observed do exactly what it does alone?"""
 
+import asyncio
+import inspect
 import os
 import socket
 import threading
@@ -11,7 +13,9 @@ import httpx2
 import openai
 import pytest
 from wire_server import (
+    AIOHTTP,
     CLIENTS,
+    DECLARED,
     HTTPX_FAMILY,
     KEY,
     answer,
@@ -58,50 +62,75 @@ def trusted(monkeypatch, tmp_path):
         monkeypatch.delenv(other, raising=False)
 
 
-def alone(client, url):
-    """The client as its user makes it, and a function that makes the call; nothing of ours is in it."""
-    if client == "openai-py":
-        sdk = openai.OpenAI(api_key=KEY, base_url=url, max_retries=0)
-        return sdk._client, lambda body: sdk.chat.completions.create(**body)
-    if client == "anthropic-py":
-        sdk = anthropic.Anthropic(api_key=KEY, base_url=url, max_retries=0)
-        return sdk._client, lambda body: sdk.messages.create(**body)
-    plain = httpx.Client(timeout=None)
-    made = setting(client, Route("edge", url))
-    asked = ask(client)
-    headers = dialect.headers(made.target, made.target.routes["edge"], asked, made.secrets)
+class Alone:
+    """The client as its user makes it, on a loop of its own where it is async; nothing of ours is in it."""
 
-    def post(body):
-        asked = ask(client, stream=body.get("stream", False))
-        return plain.post(
-            url + "/chat/completions", content=dialect.encoded(made.target, asked, "salt"), headers=headers
-        )
+    def __init__(self, client, url):
+        self.run = lambda got: got
+        self._runner = None
+        if client.endswith(("-async", "-aiohttp")):
+            self._runner = asyncio.Runner()
+            self.run = lambda got: self._runner.run(awaited(got)) if inspect.isawaitable(got) else got
+        if client == "httpx":
+            self.http, self._create = httpx.Client(timeout=None), self._posting(url)
+            return
+        module = anthropic if api_of(client) == "anthropic" else openai
+        kind = f"{'Async' if self._runner else ''}{'Anthropic' if module is anthropic else 'OpenAI'}"
+        more = {"http_client": module.DefaultAioHttpClient()} if client in AIOHTTP else {}
+        sdk = getattr(module, kind)(api_key=KEY, base_url=url, max_retries=0, **more)
+        self.http = sdk._client
+        self._create = sdk.messages.create if module is anthropic else sdk.chat.completions.create
 
-    return plain, post
+    def _posting(self, url):
+        made = setting("httpx", Route("edge", url))
+        headers = dialect.headers(made.target, made.target.routes["edge"], ask("httpx"), made.secrets)
+
+        def post(**body):
+            sent = dialect.encoded(made.target, ask("httpx", stream=body.get("stream", False)), "salt")
+            return self.http.post(url + "/chat/completions", content=sent, headers=headers)
+
+        return post
+
+    def call(self, body):
+        got = self.run(self._create(**body))
+        if hasattr(got, "__aiter__"):
+            self.run(consumed(got))
+        elif body.get("stream") and hasattr(got, "__iter__"):
+            list(got)
+
+    def close(self):
+        self.run(self.http.aclose() if self._runner else self.http.close())
+        if self._runner:
+            self._runner.close()
+
+
+async def awaited(got):
+    return await got
+
+
+async def consumed(stream):
+    return [part async for part in stream]
 
 
 def both(client, url, opened):
     """The HTTP client alone and the one observed, kept open by `opened`, and how each makes the same call."""
-    lone, call = alone(client, url)
-    opened.enter_context(closing(lone))
+    lone = opened.enter_context(closing(Alone(client, url)))
     observed = opened.enter_context(session(client, url))
 
     def call_alone(stream):
-        body = dialect.body(setting(client, Route("edge", url)).target, ask(client, stream=stream), "salt")
-        got = call(body)
-        if stream and hasattr(got, "__iter__"):
-            list(got)
+        target = setting(client, Route("edge", url)).target
+        lone.call(dialect.body(target, ask(client, stream=stream), "salt"))
 
     def call_observed(stream):
         planned = trial(client, ask(client, stream=stream))
         planned = type(planned)(**{n: getattr(planned, n) for n in planned.__slots__} | {"salt": "salt"})
         assert observed.send(planned, LIMITS).raised is None
 
-    return (lone, call_alone), (observed._http, call_observed)
+    return (lone.http, call_alone), (observed._http, call_observed)
 
 
-def inner(http):
-    return getattr(http._transport, "_inner", http._transport)
+def inner(transport):
+    return getattr(transport, "_inner", transport)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -146,12 +175,19 @@ def test_the_socket_has_the_same_options(client):
     with serving(lambda peer, _: peer.send(good(client))) as server, ExitStack() as opened:
         for http, call in both(client, server.url, opened):
             call(False)
-            connection = inner(http)._pool.connections[0]._connection
-            sock = connection._network_stream.get_extra_info("socket")
-            found.append([sock.getsockopt(*option) for option in OPTIONS])
+            found.append([socket_of(http).getsockopt(*option) for option in OPTIONS])
     assert found[0] == found[1]
     assert found[0][1] == 1
-    assert (found[0][0] == 1) == (client == "anthropic-py")
+    assert (found[0][0] == 1) == (client in {"anthropic-py", "anthropic-py-async"})
+
+
+def socket_of(http):
+    """Of the one connection that is kept open."""
+    transport = inner(http._transport)
+    if hasattr(transport, "client"):
+        (((protocol, _),),) = transport.client.connector._conns.values()
+        return protocol.transport.get_extra_info("socket")
+    return transport._pool.connections[0]._connection._network_stream.get_extra_info("socket")
 
 
 LIMITS_OF_POOL = (
@@ -160,17 +196,47 @@ LIMITS_OF_POOL = (
 )  # fmt: skip
 
 
-def pool_of(transport):
-    pool = getattr(transport, "_inner", transport)._pool
-    seen = {name: getattr(pool, name, None) for name in LIMITS_OF_POOL}
-    if seen["_proxy_url"] is not None:
-        seen["_proxy_url"] = bytes(seen["_proxy_url"])
-    context = pool._ssl_context
-    seen["tls"] = (
+def tls_of(context):
+    return (
         [cipher["name"] for cipher in context.get_ciphers()],
         context.options, context.verify_mode, context.check_hostname, context.minimum_version,
         context.maximum_version, context.verify_flags, len(context.get_ca_certs()),
     )  # fmt: skip
+
+
+LIMITS_OF_SESSION = (
+    "timeout",
+    "headers",
+    "trust_env",
+    "auto_decompress",
+    "raise_for_status",
+    "skip_auto_headers",
+)
+LIMITS_OF_CONNECTOR = (
+    "limit", "limit_per_host", "force_close", "use_dns_cache", "_keepalive_timeout", "_family", "_local_addr_infos",
+    "_happy_eyeballs_delay", "_interleave", "_socket_factory", "_resolver_owner",
+)  # fmt: skip
+
+
+async def session_of(transport):
+    """What a session that is made now would be."""
+    async with transport.get_client() as made:
+        seen = {name: getattr(made, name) for name in LIMITS_OF_SESSION}
+        seen |= {name: getattr(made.connector, name) for name in LIMITS_OF_CONNECTOR}
+        return type(made), type(made.connector), seen
+
+
+def pool_of(transport):
+    transport = inner(transport)
+    if hasattr(transport, "get_client"):
+        proxy = transport.proxy and (str(transport.proxy.url), transport.proxy.auth, transport.proxy.headers)
+        seen = transport.limits, transport.retries, transport.socket_options, proxy
+        return asyncio.run(session_of(transport)), seen, tls_of(transport.ssl_context)
+    pool = transport._pool
+    seen = {name: getattr(pool, name, None) for name in LIMITS_OF_POOL}
+    if seen["_proxy_url"] is not None:
+        seen["_proxy_url"] = bytes(seen["_proxy_url"])
+    seen["tls"] = tls_of(pool._ssl_context)
     return type(pool), seen
 
 
@@ -211,10 +277,20 @@ def test_each_request_has_the_same_time_outs(client):
     found = []
     with serving(lambda peer, _: peer.send(good(client))) as server, ExitStack() as opened:
         for http, call in both(client, server.url, opened):
-            http.event_hooks = {"request": [lambda request: found.append(request.extensions["timeout"])]}
+            http.event_hooks = {"request": [noting(found, asynchronous=hasattr(http, "aclose"))]}
             call(False)
     assert len(found) == 2
     assert found[0] == found[1]
+
+
+def noting(found, *, asynchronous):
+    def note(request):
+        found.append(request.extensions["timeout"])
+
+    async def later(request):
+        note(request)
+
+    return later if asynchronous else note
 
 
 def hello_of(client, observed):
@@ -255,7 +331,7 @@ def test_the_tls_hello_is_the_same(client):
     """Ciphers, extensions in their order and ALPN are what a TLS fingerprint is made of."""
     lone, observed = hello_of(client, observed=False), hello_of(client, observed=True)
     assert lone == observed
-    assert lone[2] == b"\0\x09\x08http/1.1"
+    assert lone[2] == (b"" if client in AIOHTTP else b"\0\x09\x08http/1.1")
 
 
 @pytest.mark.parametrize("client", HTTPX_FAMILY)
@@ -280,7 +356,7 @@ def test_redirects_are_recorded_hop_by_hop(client):
 
     with serving(moved) as server:
         outcome = send(client, server.url)
-    follows = client.endswith("-py")
+    follows = DECLARED[client].api is not None
     assert [exchange.status for exchange in outcome.exchanges] == ([307, 200] if follows else [307])
     if follows:
         first, second = outcome.exchanges
@@ -463,13 +539,27 @@ SEAMS = {
 }
 
 
+@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
 @pytest.mark.parametrize("seam", SEAMS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_private_attribute_is_still_there(family, seam):
+def test_the_private_attribute_is_still_there(family, seam, kind):
     """Fails by the name of what a library has moved; the recorder's docstring lists the same names."""
     assert f"`{seam}`" in recorder.__doc__.replace("\n", " ")
-    with FAMILIES[family].Client() as client:
-        assert SEAMS[seam](client) is not None
+    assert SEAMS[seam](getattr(FAMILIES[family], kind)()) is not None
+
+
+@pytest.mark.parametrize("sdk", [openai, anthropic])
+def test_a_session_of_aiohttp_is_still_made_where_it_is_observed(sdk):
+    """The aiohttp variants make theirs in `get_client`, and its list of traces can be added to."""
+    client = sdk.DefaultAioHttpClient()
+    attach(client)
+
+    async def made():
+        async with inner(client._transport).get_client() as session:
+            return session.trace_configs
+
+    (trace,) = asyncio.run(made())
+    assert trace.on_request_headers_sent.frozen
 
 
 def test_the_tls_context_is_made_once_for_the_same_certificates(monkeypatch, trusted):
@@ -481,7 +571,7 @@ def test_the_tls_context_is_made_once_for_the_same_certificates(monkeypatch, tru
     assert tls_context("httpx") is not first
 
 
-@pytest.mark.parametrize("client", ["openai-py", "anthropic-py"])
+@pytest.mark.parametrize("client", [name for name in HTTPX_FAMILY if name != "httpx"])
 def test_the_family_is_the_one_the_sdk_rides_on(client):
     """Found from the SDK, not guessed."""
     made = setting(client, Route("edge", "http://127.0.0.1"))

@@ -12,16 +12,19 @@ from functools import cache
 
 import trustme
 
-from probes.clients import KINDS, SendLimits, Setting, sender_class
+from probes import config
+from probes.clients import SendLimits, Setting, sender_class
 from probes.clock import Clock
 from probes.credentials import Secrets
-from probes.model import Ask, Client, Route, Target, Trial
+from probes.model import Ask, Route, Target, Trial
 
 KEY = "sk-test-not-a-secret-0000"
-KINDS_OF = {"openai-py": "openai_sdk", "anthropic-py": "anthropic_sdk", "httpx": "raw_httpx", "curl": "curl"}
-CLIENTS = tuple(KINDS_OF)
-HTTPX_FAMILY = ("openai-py", "anthropic-py", "httpx")
-assert set(KINDS_OF.values()) == set(KINDS)
+DECLARED = config.clients()
+CLIENTS = tuple(name for name, client in DECLARED.items() if client.genuine and client.mode != "h2")
+EMULATED = tuple(name for name, client in DECLARED.items() if not client.genuine)
+HTTPX_FAMILY = tuple(name for name in CLIENTS if name != "curl")
+AIOHTTP = tuple(name for name in CLIENTS if name.endswith("-aiohttp"))
+POOLED = tuple(name for name in HTTPX_FAMILY if name not in AIOHTTP)
 
 
 class Peer:
@@ -75,11 +78,12 @@ class Peer:
 
 
 class Server:
-    def __init__(self, script, tls=None):
+    def __init__(self, script, tls=None, whole=None):
         self.requests: list[bytes] = []
         self.peers: list[Peer] = []
         self.over = threading.Event()
         self._script = script
+        self._whole = whole
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -104,6 +108,9 @@ class Server:
         with suppress(OSError, ValueError):
             if self._tls:
                 peer.sock = self._tls.wrap_socket(sock, server_side=True)
+            if self._whole:
+                self._whole(peer.sock)
+                peer.close()
             while (raw := peer.request()) is not None:
                 self._script(peer, raw)
         peer.close()
@@ -122,9 +129,12 @@ class Server:
 
 
 @contextmanager
-def serving(script, tls=None):
-    """A server that calls `script(peer, request)` for each request; a script that closes ends the connection."""
-    server = Server(script, tls)
+def serving(script, tls=None, whole=None):
+    """A server that calls `script(peer, request)` for each request; a script that closes ends the connection.
+
+    `whole` is given each connection's socket instead, to speak another protocol on it.
+    """
+    server = Server(script, tls, whole)
     try:
         yield server
     finally:
@@ -210,7 +220,7 @@ MESSAGE = {
 
 def good(client):
     """The bytes of a good answer in the client's dialect."""
-    return answer(json.dumps(MESSAGE if client == "anthropic-py" else CHAT).encode())
+    return answer(json.dumps(MESSAGE if api_of(client) == "anthropic" else CHAT).encode())
 
 
 def delta(text):
@@ -221,19 +231,18 @@ def delta(text):
 
 
 def api_of(client):
-    return "anthropic" if client == "anthropic-py" else "openai"
+    return DECLARED[client].api or "openai"
 
 
 def ask(client, **more):
-    return Ask("messages" if client == "anthropic-py" else "chat", **more)
+    return Ask("messages" if api_of(client) == "anthropic" else "chat", **more)
 
 
-def setting(client, route, clock=None, environ=None):
+def setting(client, route, clock=None, environ=None, api=None):
     target = Target(
-        name="test", api=api_of(client), model="m", routes={route.name: route}, key_env="TEST_KEY"
+        name="test", api=api or api_of(client), model="m", routes={route.name: route}, key_env="TEST_KEY"
     )
-    declared = Client(client, KINDS_OF[client], api=api_of(client))
-    return Setting(declared, target, Secrets({"TEST_KEY": KEY, **(environ or {})}), clock or Clock())
+    return Setting(DECLARED[client], target, Secrets({"TEST_KEY": KEY, **(environ or {})}), clock or Clock())
 
 
 def session(client, url, *, clock=None, environ=None, **route):
