@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes import refusals, strict_yaml
 from probes.bundled import find
+from probes.client_rules import problems as client_problems
 from probes.credentials import PLACEHOLDER, Secrets, made_up_key
 from probes.errors import ConfigError, UsageError, did_you_mean
 from probes.model import Client, Refusals, Target
@@ -93,7 +94,11 @@ def clients(path: Path | None = None) -> dict[str, Client]:
     path = path or find("clients", "configs", "configuration")
     data, lines = strict_yaml.load(path)
     _fill_names(data, "clients", path, lines)
-    return strict_yaml.check(data, _ClientsFile, path=path, lines=lines).clients
+    known = strict_yaml.check(data, _ClientsFile, path=path, lines=lines).clients
+    for name, client in known.items():
+        for key, problem in client_problems(client):
+            strict_yaml.refuse(problem, path, lines, ("clients", name, key))
+    return known
 
 
 def select(known: Mapping[str, Client], spec: str | Sequence[str], target: Target) -> tuple[Client, ...]:

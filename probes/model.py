@@ -235,10 +235,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A way to send, as declared; the sender itself is `clients/<kind>.py`.
+    """A way to send, as declared; the sender itself is `clients/<kind>.py`, and `mode` says which of its ways.
 
-    `genuine`: the customer's own software untouched, else only its headers are imitated.
-    `edits`: it can send an `Ask` with single headers replaced or dropped below the SDK.
+    `genuine`: the customer's own software untouched, else only its headers are imitated: then `headers` are its names
+    and values in wire order and case, and `source` says where they were seen.
+    `edits`: it can send an `Ask` with single headers replaced or dropped below the SDK. `control`: it may be what
+    others are measured against.
     """
 
     name: str
@@ -247,6 +249,10 @@ class Client:
     genuine: bool = True
     edits: bool = False
     version: str | None = None
+    mode: Literal["sync", "async", "aiohttp", "h2"] = "sync"
+    headers: tuple[tuple[str, str], ...] = ()
+    source: str | None = None
+    control: bool = True
 
 
 @dataclass(frozen=True, slots=True)

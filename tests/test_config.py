@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from probes import bundled, config
+from probes import bundled, client_rules, clients, config
 from probes.errors import UsageError
-from probes.model import Acceptance, Budget, EnvRef, Limits, Prices, Refusals, Route, Slo, Target
+from probes.model import Acceptance, Budget, Client, EnvRef, Limits, Prices, Refusals, Route, Slo, Target
 
 GOOD = """\
 version: 1
@@ -560,14 +560,89 @@ def test_a_made_up_key_has_the_dialects_shape():
 
 
 def test_the_bundled_clients(here):
-    """Names, kinds and APIs of the ways to send."""
-    rows = [(c.name, c.kind, c.api, c.genuine, c.edits) for c in config.clients().values()]
+    """Names, kinds and APIs of the genuine ways to send, and that the others are emulated."""
+    known = config.clients().values()
+    rows = [(c.name, c.kind, c.mode, c.api, c.edits) for c in known if c.genuine]
     assert rows == [
-        ("openai-py", "openai_sdk", "openai", True, True),
-        ("anthropic-py", "anthropic_sdk", "anthropic", True, True),
-        ("httpx", "raw_httpx", None, True, True),
-        ("curl", "curl", None, True, True),
+        ("openai-py", "openai_sdk", "sync", "openai", True),
+        ("openai-py-async", "openai_sdk", "async", "openai", True),
+        ("openai-py-aiohttp", "openai_sdk", "aiohttp", "openai", True),
+        ("anthropic-py", "anthropic_sdk", "sync", "anthropic", True),
+        ("anthropic-py-async", "anthropic_sdk", "async", "anthropic", True),
+        ("anthropic-py-aiohttp", "anthropic_sdk", "aiohttp", "anthropic", True),
+        ("httpx", "raw_httpx", "sync", None, True),
+        ("curl", "curl", "sync", None, True),
+        ("curl-h2", "curl", "h2", None, True),
     ]
+    assert {c.kind for c in known if not c.genuine} == {"emulated"}
+
+
+def test_every_kind_of_client_has_its_modes():
+    """What a row may say is what there is a sender for."""
+    assert client_rules.MODES.keys() == clients.KINDS.keys()
+    for kind, modes in client_rules.MODES.items():
+        for mode in modes:
+            assert clients.sender_class(Client("x", kind, mode=mode)).unavailable() is None
+
+
+EMULATED = (
+    "kind: emulated, genuine: false, source: seen, headers: "
+    "[[Host, '{host}'], [Content-Length, '{length}'], [Authorization, 'Bearer {key}']]"
+)
+BAD_ROWS = {
+    "no source": (
+        EMULATED.replace("source: seen, ", ""),
+        (
+            "clients.x.source: is missing: say where these headers were seen, repository and version, or how they "
+            "were captured"
+        ),
+    ),
+    "genuine": (
+        EMULATED.replace("false", "true"),
+        "clients.x.genuine: must be false: only the headers of an emulated client are its own",
+    ),
+    "no host": (
+        EMULATED.replace("[Host, '{host}'], ", ""),
+        "clients.x.headers: must hold host with the value {host}",
+    ),
+    "a length of its own": (
+        EMULATED.replace("{length}", "12"),
+        "clients.x.headers: must hold content-length with the value {length}",
+    ),
+    "no key": (
+        EMULATED.replace("{key}", "sk"),
+        "clients.x.headers: must hold {key} in the header that carries the key",
+    ),
+    "no authorization": (
+        EMULATED.replace("Authorization", "x-api-key"),
+        "clients.x.headers: must hold authorization: a client of both dialects has it replaced for anthropic",
+    ),
+    "an SDK that is not genuine": (
+        "kind: openai_sdk, genuine: false",
+        "clients.x.genuine: only a client of the kind emulated is not genuine",
+    ),
+    "headers of a genuine client": (
+        "kind: curl, source: seen",
+        "clients.x.source: goes with the kind emulated; a genuine client sends its own",
+    ),
+    "a kind": ("kind: curll", "clients.x.kind: unknown kind 'curll'; did you mean curl?"),
+    "a mode": ("kind: curl, mode: async", "clients.x.mode: curl has no mode 'async'; it has sync, h2"),
+}
+
+
+@pytest.mark.parametrize(("row", "said"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_a_client_row_that_cannot_be_is_refused(here, row, said):
+    """With its line, its key and what it must be."""
+    Path("configs/clients.yaml").write_text(f"version: 1\nclients:\n  x: {{{row}}}\n")
+    with pytest.raises(UsageError) as caught:
+        config.clients()
+    assert str(caught.value) == f"configs/clients.yaml:3: {said}"
+
+
+def test_a_good_row_of_an_emulated_client(here):
+    """Its headers are pairs, in their order."""
+    Path("configs/clients.yaml").write_text(f"version: 1\nclients:\n  x: {{{EMULATED}}}\n")
+    assert config.clients()["x"].headers[0] == ("Host", "{host}")
 
 
 def test_a_client_row_is_read_strictly(here):
@@ -585,7 +660,8 @@ clients:
   openai-py: {kind: openai_sdk, api: openai}
   anthropic-py: {kind: anthropic_sdk, api: anthropic}
   curl: {kind: curl}
-  litellm: {kind: raw_httpx, genuine: false}
+  litellm: {kind: emulated, genuine: false, source: seen, headers: [
+    [Host, "{host}"], [Content-Length, "{length}"], [Authorization, "Bearer {key}"]]}
 """
 
 

@@ -26,7 +26,7 @@ LAYERS = {
     "the version": "__init__",
     "nouns": "model errors clock spellings body_text",
     "rules and words": "bundled redact strict_yaml parameters vocabulary timers prices",
-    "what is configured": "credentials refusals acceptance target_rules target_flags config signature_rows response signatures",
+    "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response signatures",
     "on the wire": "wire",
     "what an answer means": "endings streams attribution twins",
     "how it is asked": "budget stop output_cap clients lab",

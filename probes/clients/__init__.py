@@ -1,6 +1,6 @@
 """How is a request sent, as which client?
 
-One file per kind of client, each with a `Sender`: `Sender(setting).connect(route)` is a session, a context manager
+One file per kind of client, each with a `Sender` (a kind that has several modes has one for each): `Sender(setting).connect(route)` is a session, a context manager
 whose `send` gives an Outcome and never raises. Kinds are imported when first used: an SDK costs seconds of CPU.
 """
 
@@ -26,6 +26,7 @@ KINDS = {
     "anthropic_sdk": "probes.clients.anthropic_sdk",
     "raw_httpx": "probes.clients.raw_httpx",
     "curl": "probes.clients.curl",
+    "emulated": "probes.clients.emulated",
 }
 
 
@@ -69,19 +70,27 @@ class Session(Protocol):
 
 
 class Sender(Protocol):
-    """`unavailable`: why it can't be used on this machine. `version`: of the software that sends."""
+    """`unavailable`: why it can't be used on this machine. `version`: of the software that sends. `user_agent`: what it
+    announces of its own accord.
+    """
 
     def __init__(self, setting: Setting) -> None: ...
     @staticmethod
     def unavailable() -> str | None: ...
     @staticmethod
     def version() -> str | None: ...
+    @staticmethod
+    def user_agent() -> str | None: ...
     def connect(self, route: Route) -> Session: ...
 
 
+_SENDERS = {"sync": "Sender", "async": "AsyncSender", "aiohttp": "AiohttpSender", "h2": "H2Sender"}
+
+
 def sender_class(client: Client) -> type[Sender]:
-    """The sender of a client's kind; raises ImportError where its library is missing."""
-    return cast("type[Sender]", importlib.import_module(KINDS[client.kind]).Sender)
+    """The sender of a client's kind and mode; raises ImportError where its library is missing."""
+    module = importlib.import_module(KINDS[client.kind])
+    return cast("type[Sender]", getattr(module, _SENDERS[client.mode]))
 
 
 def unavailable(client: Client) -> str | None:
@@ -90,6 +99,23 @@ def unavailable(client: Client) -> str | None:
         return sender_class(client).unavailable()
     except ImportError as fault:
         return str(fault)
+
+
+def announced(client: Client) -> tuple[str | None, str | None, str | None]:
+    """(version, user agent, why it can't be used here): of an emulated client what its row says."""
+    why = unavailable(client)
+    if why is not None:
+        return client.version, None, why
+    sent = {name.lower(): value for name, value in client.headers}
+    sender = sender_class(client)
+    return client.version or sender.version(), sent.get("user-agent") or sender.user_agent(), None
+
+
+def unsuited(client: Client, route: Route) -> str | None:
+    """Why the client has nothing to show on a route, or `None`."""
+    if client.mode == "h2" and not route.base_url.startswith("https:"):
+        return f"HTTP/2 is agreed on in TLS, and route {route.name} is plain http"
+    return None
 
 
 def uses_env_proxy(route: Route) -> bool:

@@ -19,7 +19,7 @@ PATHS = {
     ("anthropic", "messages"): "/v1/messages",
     ("anthropic", "models"): "/v1/models",
 }
-_ANTHROPIC_VERSION = "2023-06-01"  # what its documentation tells users of plain HTTP to send
+ANTHROPIC_VERSION = "2023-06-01"  # what its documentation tells users of plain HTTP to send
 _HELLO = "Say hello in one short sentence."
 _COUNT = (
     "Count upwards from one in English words, one number per line: one, two, three, and so on. "
@@ -66,7 +66,7 @@ def headers(target: Target, route: Route, ask: Ask, secrets: Secrets) -> list[tu
     """What a user of plain HTTP sends, by the API's own documentation, and the route's own headers."""
     value = key(target, ask, secrets)
     if target.api == "anthropic":
-        auth = [("x-api-key", value), ("anthropic-version", _ANTHROPIC_VERSION)]
+        auth = [("x-api-key", value), ("anthropic-version", ANTHROPIC_VERSION)]
     else:
         auth = [("authorization", f"Bearer {value}")]
     return [("content-type", "application/json"), *auth, *secrets.headers(route).items()]

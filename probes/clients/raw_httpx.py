@@ -9,10 +9,10 @@ import httpx
 
 from probes.clients import Outcome, SendLimits, Setting, dialect
 from probes.clients.observed import http_client, observe
-from probes.model import Ask, Raw, Route, Trial
+from probes.model import Ask, Raw, Request, Route, Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class Sender:
@@ -26,6 +26,10 @@ class Sender:
     @staticmethod
     def version() -> str | None:
         return version("httpx")
+
+    @staticmethod
+    def user_agent() -> str | None:
+        return f"python-httpx/{version('httpx')}"
 
     def connect(self, route: Route) -> Session:
         return Session(self._setting, route)
@@ -48,9 +52,23 @@ class Session:
         self._http.close()
 
     def send(self, trial: Trial, limits: SendLimits) -> Outcome:
+        wire = self._wire(trial)
+        return observe(
+            self._setting,
+            self._route,
+            trial.request,
+            limits,
+            lambda: self._call(wire),
+            order=self._order(trial.request),
+        )
+
+    def _order(self, _request: Request) -> Sequence[str]:
+        """Of header names on the wire, where it is not httpx's own."""
+        return ()
+
+    def _wire(self, trial: Trial) -> httpx.Request:
         request = trial.request
-        wire = self._asked(request, trial.salt) if isinstance(request, Ask) else self._raw(request)
-        return observe(self._setting, self._route, request, limits, lambda: self._call(wire))
+        return self._asked(request, trial.salt) if isinstance(request, Ask) else self._raw(request)
 
     def _asked(self, ask: Ask, salt: str) -> httpx.Request:
         target, secrets = self._setting.target, self._setting.secrets
