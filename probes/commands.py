@@ -135,6 +135,16 @@ def init(arguments: Namespace) -> int:
     return 0
 
 
+def clients(_: Namespace) -> int:
+    from probes import clients as senders
+    from probes import config
+    from probes.reporters.clients import Row, report
+
+    known = config.clients().values()
+    report([Row(client, *senders.announced(client)) for client in known], sys.stdout)
+    return 0
+
+
 def lab(arguments: Namespace) -> int:
     from probes.clock import Clock
     from probes.lab import LAB_KEY, serve

@@ -78,17 +78,20 @@ def _keyed(target: Target, secrets: Secrets) -> bool:
 
 
 def _available(case: Case, skipped: list[Skipped]) -> Case | None:
-    """The case without the clients that this machine does not have; what can't be asked is listed with the reason."""
+    """The case without the clients that can't be used here; what can't be asked is listed with the reason."""
     if KINDS[case.kind].converses and (why := _nobody_to_talk_to(case.target)) is not None:
         skipped.append(Skipped(case.id, None, why))
         return None
+    route = case.target.routes[case.route]
     missing = {
-        client.name: why for client in case.clients if (why := clients.unavailable(client)) is not None
+        client.name: why
+        for client in case.clients
+        if (why := clients.unavailable(client) or clients.unsuited(client, route)) is not None
     }
     skipped += [Skipped(case.id, name, why) for name, why in missing.items()]
     left = tuple(client for client in case.clients if client.name not in missing)
     if not left:
-        skipped.append(Skipped(case.id, None, "none of its clients is installed"))
+        skipped.append(Skipped(case.id, None, "none of its clients can be used here"))
         return None
     return replace(case, clients=left)
 
@@ -181,7 +184,7 @@ def versions(chosen: Sequence[Case]) -> dict[str, str]:
     """What ran: the probe, its interpreter, and the software behind each client."""
     found = {"edgeprobe": __version__, "python": platform.python_version()}
     for client in {client.name: client for case in chosen for client in case.clients}.values():
-        found[client.name] = clients.sender_class(client).version() or "unknown"
+        found[client.name] = client.version or clients.sender_class(client).version() or "unknown"
     return found
 
 

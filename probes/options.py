@@ -44,7 +44,7 @@ def parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for add in (_demo, _run, _plan, _report, _explain, _validate, _init, _lab):
+    for add in (_demo, _run, _plan, _report, _explain, _clients, _validate, _init, _lab):
         add(commands)
     return parser
 
@@ -109,6 +109,10 @@ def _validate(commands: argparse._SubParsersAction[Parser]) -> None:
 def _init(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "init", "write a commented starter set of files; never overwrites one")
     parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where (default: here)")
+
+
+def _clients(commands: argparse._SubParsersAction[Parser]) -> None:
+    _command(commands, "clients", "list the clients that can ask, and what keeps one from it")
 
 
 def _lab(commands: argparse._SubParsersAction[Parser]) -> None:

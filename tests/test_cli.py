@@ -37,6 +37,7 @@ FLAGS = {
     "plan": TARGET | CHOICE,
     "report": REPORTS,
     "explain": set(),
+    "clients": set(),
     "validate": {"--target", "--env", "--schema"},
     "init": set(),
     "lab": {"--fault", "--list", "--port", "--profile", "--no-key", "--time-scale"},

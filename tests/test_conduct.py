@@ -455,8 +455,11 @@ def test_a_client_that_is_not_installed(monkeypatch):
     """It is listed with its reason; a case that has no other is left out, and a run of nothing is not green."""
     monkeypatch.setattr(clients, "unavailable", lambda c: "not here" if c.name == "curl" else None)
     planned = plan(order("identity"), Secrets({}))
-    assert "curl" not in {c.name for c in planned.cases[0].clients}
-    assert [(s.client, s.reason) for s in planned.skipped] == [("curl", "not here")]
+    assert not {"curl", "curl-h2"} & {c.name for c in planned.cases[0].clients}
+    assert [(s.client, s.reason) for s in planned.skipped] == [
+        ("curl", "not here"),
+        ("curl-h2", "HTTP/2 is agreed on in TLS, and route edge is plain http"),
+    ]
     run = conduct(order("identity", only=("curl",)), Secrets({}))
     assert (run.cases, run.calls, run.findings) == ((), (), ())
     assert (run.verdict, exit_code(run), exit_code(run, allow_inconclusive=True)) == (
