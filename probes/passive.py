@@ -36,6 +36,7 @@ def _redirects(case: Case, calls: Sequence[Call]) -> list[Finding]:
             verdict=Verdict.WARN,
             client=names[0] if len(names) == 1 else None,
             observed=Observed(len(followed), len(followed)),
+            title=f"The API redirects; {listed(names)} follow{'s' if len(names) == 1 else ''}",
             detail=(
                 (
                     "seen",

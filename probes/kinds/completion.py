@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.conclude import by_outcome
+from probes.kinds.conclude import by_outcome, listed
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.model import Call, Case, Flow
+    from probes.model import Call, Case, Finding, Flow
 
 REPEATS = 2
 """How often a failure is asked for again, so that its rate is more than one sample."""
 
 
 _AT_ONCE = 2.0
+_SLOW = 3.0
+"""Seconds of one answer, after which a second round of clients would take smoke beyond its 45 s."""
 
 
 def completion(case: Case) -> Flow:
     calls = yield from asked(case, stream=False)
-    return by_outcome(case, calls, "a completion")
+    return judged(case, calls, "a completion")
+
+
+def judged(case: Case, calls: list[Call], what: str) -> list[Finding]:
+    """By outcome, and with the clients that were not asked any more."""
+    found = by_outcome(case, calls, what)
+    left = [c.name for c in case.clients if c.name not in {call.trial.client for call in calls}]
+    if not (left and found):
+        return found
+    row = ("not asked", f"{listed(left)}: the server answers slowly, or not at all")
+    return [replace(found[0], detail=(*found[0].detail, row)), *found[1:]]
 
 
 def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call], list[Call]]:
-    """The same small request through every client at once; a client that failed is asked again."""
+    """The same small request through every client, as many at once as the target bears; a client that failed is asked
+    again. Of a server that answers none of them, or is slow, the others are not asked: smoke has to end in time.
+    """
     endpoint = conversation(case.target)
     ask = Ask(endpoint, recipe="hello", stream=stream, cap=int(case.params["cap"]))
     rng = case.rng
@@ -36,11 +51,20 @@ def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call],
         Trial(f"{case.kind}/{client.name}", client.name, case.route, ask, salt=f"{rng.getrandbits(48):012x}")
         for client in case.clients
     ]
-    calls = yield trials
+    most = case.target.limits.concurrency
+    calls: list[Call] = []
+    for first in range(0, len(trials), most):
+        calls = calls + (yield trials[first : first + most])
+        if max(map(_took, calls)) > _SLOW or not any(call.last and call.last.status for call in calls):
+            break
     failed = [call.trial for call in calls if _worth_repeating(call)]
     for _ in range(REPEATS if failed else 0):
         calls = calls + (yield failed)
     return calls
+
+
+def _took(call: Call) -> float:
+    return (call.last.timeline.end if call.last is not None else None) or 0.0
 
 
 def _worth_repeating(call: Call) -> bool:

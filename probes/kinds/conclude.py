@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from probes.model import Attribution, Call, Case, Exchange, WhoActs
 
 _BODY_SHOWN = 60
+_NAMED = 3
 _LOOKED_UP_BY = ("ray", "colo", "zone", "request_id")
 
 
@@ -143,7 +144,7 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         last.last,
         client=client,
         observed=Observed(0 if good else len(calls), asked),
-        detail=(*rows, *(_as_the_caller_saw_it(calls) if not (good or ours) else ())),
+        detail=(*rows, *emulated(case, names), *(_as_the_caller_saw_it(calls) if not (good or ours) else ())),
         evidence=tuple(call.last.id for call in calls if call.last is not None),
         **told,
     )
@@ -234,6 +235,21 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s"
+
+
+def emulated(case: Case, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """A row that says of which of these clients only the headers were tried."""
+    imitated = [name for name in names if not case.client(name).genuine]
+    return (("emulated", f"{listed(imitated)}: header set only, TLS is ours"),) if imitated else ()
+
+
+def in_title(case: Case, names: Sequence[str]) -> str:
+    """The genuine ones by name, the emulated ones by name where they are one or alone, else by their number."""
+    genuine = [name for name in names if case.client(name).genuine]
+    others = len(names) - len(genuine)
+    if others < 2 or (not genuine and others <= _NAMED):
+        return listed(names)
+    return listed([*genuine, f"{others} emulated clients"])
 
 
 def listed(names: Sequence[str]) -> str:

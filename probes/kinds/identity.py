@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
-from probes.kinds.conclude import conclude, listed, named, outcome_code, shown
+from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
 from probes.kinds.isolate import isolate
 from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
 from probes.kinds.spec import Bound, KindSpec
@@ -54,10 +54,9 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     pair = yield from study.twin(control, study.trial("confirm", name, "variant"), doubtful=doubtful)
     if pair.unsent is not None:
         return [unconfirmed(study, group, name, Reason(pair.unsent))]
-    scope = [name]
-    for other in [call.trial.client for call in group if call.trial.client != name]:
-        again = yield from study.one(study.trial("confirm", other))
-        scope += [other] if refused(again) else []
+    others = [call.trial.client for call in group if call.trial.client != name]
+    again = yield from study.together([study.trial("confirm", other) for other in others])
+    scope = [name, *study.ranked([call.trial.client for call in again if refused(call)])]
     seen = side([*screened, *pair.variant.calls], outcome)
     if not (pair.claimed and seen.failed):
         return [_intermittent(study, name, pair, seen)]
@@ -75,11 +74,11 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
     name = scope[0]
     variant, control = _last(pair.variant), _last(pair.control)
     code = outcome_code(variant)
-    passing = sorted({call.trial.client for call in study.passing()})
+    passing = study.ranked(list({call.trial.client for call in study.passing()} - study.failing()))
     must_pass = any(study.must_pass(client) for client in scope)
     let_pass = f"let pass {pair.control.n - pair.control.k} of {pair.control.n}"
     beside = f"{study.control} with the same request in the same minute: {shown(control)}, {let_pass}"
-    pass_ = f"{listed(passing)} pass{'es' if len(passing) == 1 else ''}"
+    pass_ = f"{in_title(study.case, passing)} pass{'es' if len(passing) == 1 else ''}"
     return conclude(
         study.case,
         code if code == "challenged" else "blocked.client",
@@ -92,11 +91,12 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         control=isolation.control or control.id,
         variant=isolation.variant or variant.id,
         confounders=isolation.confounders,
-        title=f"{listed(scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}",
+        title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}",
         detail=(
             ("seen", f"{shown(variant)}, {seen.k} of {seen.n}; {beside}"),
             *isolation.detail,
             ("so", f"every customer on {listed(scope)} is locked out; {pass_}"),
+            *emulated(study.case, scope),
             *named(variant),
         ),
         confidence=isolation.confidence,
@@ -180,6 +180,7 @@ def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
         detail=(
             ("seen", f"refused {rate}; {study.control} beside it {pair.control.k} of {pair.control.n}"),
             ("because", "which part of the client is not isolated: an intermittent refusal needs more pairs"),
+            *emulated(study.case, [name]),
         ),
         confidence=Confidence.MEDIUM if claimed else Confidence.LOW,
         reason=None if claimed else Reason.MIXED,
@@ -194,7 +195,7 @@ def _let_pass(study: Study) -> list[Finding]:
     """Green is specific: who passed each time, and proven by what."""
     failing = study.failing()
     calls = [call for call in study.passing() if call.trial.client not in failing]
-    names = sorted({call.trial.client for call in calls})
+    names = study.ranked(list({call.trial.client for call in calls}))
     if not names:
         return []
     proof = calls[-1].last
@@ -206,8 +207,11 @@ def _let_pass(study: Study) -> list[Finding]:
             proof,
             client=names[0] if len(names) == 1 else None,
             observed=Observed(0, len(calls)),
-            title=f"{listed(names)} pass{'es' if len(names) == 1 else ''} the edge",
-            detail=(("seen", f"the API's own answer, {shown(proof)}, to a made-up key and an invalid body"),),
+            title=f"{in_title(study.case, names)} pass{'es' if len(names) == 1 else ''} the edge",
+            detail=(
+                ("seen", f"the API's own answer, {shown(proof)}, to a made-up key and an invalid body"),
+                *emulated(study.case, names),
+            ),
             evidence=evidence(calls),
         )
     ]

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from probes.clients import dialect
+from probes.config import conversation
 from probes.credentials import made_up_key
 from probes.model import Ask, Reproduce
 
@@ -41,19 +42,37 @@ def curl_command(case: Case, endpoint: str, headers: Mapping[str, str | None]) -
     return shlex.join(words)
 
 
+_SDKS = {
+    "openai_sdk": ("openai", "OpenAI", "chat.completions"),
+    "anthropic_sdk": ("anthropic", "Anthropic", "messages"),
+}
+
+
 def python_command(case: Case, client: str) -> Reproduce:
-    """The SDK itself, where the factor is one that only it carries; verified by the run, which did just this."""
-    target, url = case.target, case.target.routes[case.route].base_url
-    if case.client(client).kind == "anthropic_sdk":
-        code = (
-            f"import anthropic; anthropic.Anthropic(api_key='{made_up_key('anthropic')}', base_url={url!r}, max_retries=0)"
-            f".messages.create(model={target.model!r}, max_tokens=1, messages='edgeprobe')"
-        )
-    elif case.client(client).kind == "openai_sdk":
-        code = (
-            f"import openai; openai.OpenAI(api_key='{made_up_key('openai')}', base_url={url!r}, max_retries=0)"
-            f".chat.completions.create(model={target.model!r}, max_tokens=1, messages='edgeprobe')"
-        )
-    else:
-        code = f"import httpx; print(httpx.post({url!r} + '/chat/completions', json={{'messages': 'edgeprobe'}}))"
-    return Reproduce(shlex.join(["python", "-c", code]), verified=case.client(client).api is not None)
+    """The SDK itself, where the factor is one that only it carries; verified by the run, which did just this.
+
+    Of an emulated client its headers, sent by plain httpx.
+    """
+    declared, target, url = case.client(client), case.target, case.target.routes[case.route].base_url
+    key = made_up_key(target.api)
+    if declared.kind in _SDKS:
+        module, name, resource = _SDKS[declared.kind]
+        given = f"api_key={key!r}, base_url={url!r}, max_retries=0"
+        call = f".{resource}.create(model={target.model!r}, max_tokens=1, messages='edgeprobe')"
+        if declared.mode == "sync":
+            return _python(f"import {module}; {module}.{name}({given}){call}", verified=True)
+        http = f", http_client={module}.DefaultAioHttpClient()" if declared.mode == "aiohttp" else ""
+        run = f"asyncio.run({module}.Async{name}({given}{http}){call})"
+        return _python(f"import asyncio, {module}; {run}", verified=True)
+    sent = {
+        name: value.replace("{key}", key)
+        for name, value in declared.headers
+        if name.lower() not in {"host", "content-length"}
+    }
+    where = dialect.url(target, case.target.routes[case.route], Ask(conversation(target)))
+    code = f"import httpx; print(httpx.post({where!r}, headers={sent!r}, json={{'messages': 'edgeprobe'}}))"
+    return _python(code, verified=False)
+
+
+def _python(code: str, *, verified: bool) -> Reproduce:
+    return Reproduce(shlex.join(["python", "-c", code]), verified=verified)

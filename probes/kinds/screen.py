@@ -7,10 +7,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
-from probes.kinds.conclude import conclude, listed, named, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, emulated, in_title, listed, named, not_sent, outcome_code, shown
 from probes.kinds.study import Study, evidence, passed, refused
 from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import confounders
+from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -30,16 +31,19 @@ def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding]
         return [not_sent(study.case, why, "asking with the control")]
     if first.last is None or (first.last.status is None and not is_refusal(first.last)):
         return [_no_answer(study, first)]
-    for number in range(int(study.case.params["repeats"])):
-        left = [name for name in study.others if name not in study.failing()]
-        if number and not (left and study.room()):
+    ended = yield from _round(study, [name for name in study.others if _genuine(study, name)])
+    if ended is None:
+        ended = yield from _beside(study, [name for name in study.others if not _genuine(study, name)])
+    for _ in range(1, int(study.case.params["repeats"])):
+        left = [name for name in study.others if study.must_pass(name) and name not in study.failing()]
+        if ended is not None or not (left and study.room()):
             break
-        ended = yield from _round(study, left)
-        if ended is not None:
-            return ended
+        ended = yield from _beside(study, left)
+    if ended is not None:
+        return ended
     if study.tainted:
         return [tainted(study)]
-    if not study.passing() and (study.refusing() or _replaceable(first)):
+    if not study.possible_controls() and (study.refusing() or _replaceable(first)):
         return (yield from _nobody(study))
     study.choose_control()
     return None
@@ -58,7 +62,9 @@ def _unsent_or_ended(call: Call) -> NotSent | None:
 
 
 def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
-    """Every client that has not failed yet, in random order, with the control after each refusal and at the end."""
+    """Every client that has not failed yet, in random order, with the control at the end, and after each that was
+    refused or got no answer: a server that hangs for one must not be taken for one that hangs for all.
+    """
     study.rng.shuffle(left)
     order = [*left, study.control]
     for name, after in zip(order, [*order[1:], None], strict=True):
@@ -66,9 +72,13 @@ def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Cal
         if (why := _unsent_or_ended(call)) is not None:
             told = [*_all_unconfirmed(study, Reason(why)), *said_nothing(study, Reason(why))]
             return told or [not_sent(study.case, why, "screening")]
-        if refused(call) and study.control not in {name, after}:
+        if (refused(call) or _no_byte(call)) and study.control not in {name, after}:
             yield from study.screen(study.control)
     return None
+
+
+def _no_byte(call: Call) -> bool:
+    return call.last is not None and call.last.status is None
 
 
 def _all_unconfirmed(study: Study, reason: Reason) -> list[Finding]:
@@ -88,10 +98,29 @@ def unconfirmed(study: Study, group: list[Call], name: str, reason: Reason) -> F
         client=name,
         observed=Observed(1, 1),
         title=f"{name} was refused once; it could not be confirmed",
-        detail=(("seen", f"{shown(exchange)}, once"), *named(exchange)),
+        detail=(("seen", f"{shown(exchange)}, once"), *emulated(study.case, [name]), *named(exchange)),
         confidence=Confidence.LOW,
         evidence=(exchange.id,),
     )
+
+
+def _genuine(study: Study, name: str) -> bool:
+    return study.case.client(name).genuine
+
+
+def _beside(study: Study, names: list[str]) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+    """Each once more or for the first time, side by side to save the server's time, the control with them."""
+    if not names:
+        return None
+    study.rng.shuffle(names)
+    asked = [*names[: max(study.left - 1, 0)], study.control]
+    calls = yield from study.together([study.trial("screen", name) for name in asked])
+    study.seen += calls
+    for call in calls:
+        if (why := _unsent_or_ended(call)) is not None:
+            told = [*_all_unconfirmed(study, Reason(why)), *said_nothing(study, Reason(why))]
+            return told or [not_sent(study.case, why, "screening")]
+    return None
 
 
 def _no_answer(study: Study, call: Call) -> Finding:
@@ -162,7 +191,7 @@ def _nobody(study: Study) -> Step:
             refusal,
             reason=Reason.BLOCKED,
             observed=Observed(len(study.refusing()), len(study.seen)),
-            title="Every client of this probe was refused; what customers see is unknown",
+            title=f"Every client of this probe{_but(study)} was refused; what customers see is unknown",
             detail=(
                 ("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),
                 *named(refusal),
@@ -170,6 +199,12 @@ def _nobody(study: Study) -> Step:
             evidence=evidence(study.refusing()),
         )
     ]
+
+
+def _but(study: Study) -> str:
+    """Those that may not be a control, such as a browser's headers, may well pass."""
+    passing = dict.fromkeys(call.trial.client for call in study.passing())
+    return f" but {listed(list(passing))}" if passing else ""
 
 
 def _replaced(study: Study, instead: Exchange, keyed: Exchange) -> Finding:
@@ -206,9 +241,10 @@ def said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
 
 
 def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
-    names = list(dict.fromkeys(call.trial.client for call in calls))
+    names = study.ranked(list(dict.fromkeys(call.trial.client for call in calls)))
     exchange = calls[-1].last
     assert exchange is not None
+    through = f" through {in_title(study.case, names)}" if len(names) > 1 else ""
     asked = sum(call.trial.client in names and call.not_sent is None for call in study.seen)
     return conclude(
         study.case,
@@ -218,9 +254,11 @@ def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Findin
         reason=why,
         client=names[0] if len(names) == 1 else None,
         observed=Observed(len(calls), asked),
+        title=vocabulary()[outcome_code(exchange)].title + through,
         detail=(
             ("seen", f"{listed(names)}: {shown(exchange)}"),
             ("because", "such an answer says nothing of whether the client's identity is accepted"),
+            *emulated(study.case, names),
         ),
         evidence=evidence(calls),
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.kinds.completion import asked, bound
-from probes.kinds.conclude import by_outcome
+from probes.kinds.completion import asked, bound, judged
 from probes.kinds.spec import KindSpec
 from probes.model import Figure, Verdict
 
@@ -16,23 +15,24 @@ if TYPE_CHECKING:
 
 def streaming(case: Case) -> Flow:
     calls = yield from asked(case, stream=True)
-    found = by_outcome(case, calls, "a stream")
+    found = judged(case, calls, "a stream")
     first_token = {
         call.last.id: call.last.timeline.first_token - (call.last.timeline.upload_start or 0.0)
         for call in calls
         if call.last is not None and call.last.timeline.first_token is not None
     }
-    return [_with_ttft(finding, first_token) for finding in found]
+    side_by_side = min(len(case.clients), case.target.limits.concurrency)
+    return [_with_ttft(finding, first_token, side_by_side) for finding in found]
 
 
-def _with_ttft(finding: Finding, first_token: dict[str, float]) -> Finding:
+def _with_ttft(finding: Finding, first_token: dict[str, float], concurrency: int) -> Finding:
     """TTFT from the first byte of the request sent, per client once: fresh connection, cold client, no cache claim."""
     times = sorted(first_token[name] for name in finding.evidence if name in first_token)
     if finding.verdict is not Verdict.PASS or not times:
         return finding
     middle = times[len(times) // 2] if len(times) % 2 else sum(times[len(times) // 2 - 1 :][:2]) / 2
     ttft = Figure(middle, "s", len(times), times[0], times[-1])
-    conditions = {**finding.conditions, "client": "cold", "cache": "unknown", "concurrency": len(times)}
+    conditions = {**finding.conditions, "client": "cold", "cache": "unknown", "concurrency": concurrency}
     return replace(finding, figures={"ttft": ttft}, conditions=conditions)
 
 

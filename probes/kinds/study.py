@@ -55,7 +55,9 @@ class Study:
         self.case = case
         self.endpoint = conversation(case.target)
         names = [client.name for client in case.clients]
-        self.control = next((name for name in _CONTROLS if name in names), names[0])
+        self.control = next(
+            (name for name in (*_CONTROLS, *filter(self.may_control, names)) if name in names), names[0]
+        )
         self.others = [name for name in names if name != self.control]
         self.rng = case.rng
         self.seen: list[Call] = []
@@ -76,9 +78,14 @@ class Study:
             label, client, self.case.route, ask, deadline=min(self.case.target.limits.deadline, _DEADLINE)
         )
 
+    @property
+    def left(self) -> int:
+        """Requests that may still be sent, however slow the server is."""
+        return CEILING - _RESERVE - self._asked
+
     def room(self) -> int:
         """Requests that may still be sent; none once the server's slowness has used the case's patience up."""
-        return CEILING - _RESERVE - self._asked if self._seconds <= float(self.case.params["patience"]) else 0
+        return self.left if self._seconds <= float(self.case.params["patience"]) else 0
 
     def screen(self, client: str) -> Generator[Sequence[Trial], list[Call], Call]:
         call = yield from self.one(self.trial("screen", client))
@@ -89,6 +96,12 @@ class Study:
         call = yield from twins.one(trial)
         self._note([call])
         return call
+
+    def together(self, trials: Sequence[Trial]) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+        """Each once, in one step: for clients that need not be asked one after the other."""
+        calls = (yield trials) if trials else []
+        self._note(calls, together=min(len(trials), self.case.target.limits.concurrency) or 1)
+        return calls
 
     def cells(self, trials: Sequence[Trial]) -> Generator[Sequence[Trial], list[Call], list[twins.Side]]:
         sides = yield from twins.cells(trials, outcome)
@@ -131,15 +144,24 @@ class Study:
     def next_control(self) -> None:
         """Another client in the control's place, before anything is known of it."""
         self.others.append(self.control)
-        self.control = next((name for name in _CONTROLS if name in self.others[:-1]), self.others[0])
+        left = [name for name in self.others[:-1] if self.may_control(name)]
+        self.control = next((name for name in _CONTROLS if name in left), left[0] if left else self.others[0])
         self.others.remove(self.control)
 
     def choose_control(self) -> None:
-        """The control has to be one that passes: curl as it is, else plain httpx, else the first that does."""
-        passing = [call.trial.client for call in self.passing() if call.trial.client not in self.failing()]
+        """The control has to be one that passes: curl as it is, else plain httpx, else a genuine one, else the first."""
+        passing = [name for name in self.possible_controls() if name not in self.failing()]
         if passing and self.control not in passing:
-            self.control = next((name for name in _CONTROLS if name in passing), passing[0])
+            best = max(passing, key=lambda name: self.case.client(name).genuine)
+            self.control = next((name for name in _CONTROLS if name in passing), best)
             self.controls = [call for call in self.seen if call.trial.client == self.control]
+
+    def may_control(self, client: str) -> bool:
+        return self.case.client(client).control
+
+    def possible_controls(self) -> list[str]:
+        """Clients that may be the control and got the API's own answer at least once."""
+        return list(dict.fromkeys(c.trial.client for c in self.passing() if self.may_control(c.trial.client)))
 
     def groups(self) -> list[list[Call]]:
         """Refusals by (layer, product, code, vendor code), one call per client; none where nobody passes.
@@ -159,11 +181,20 @@ class Study:
         return must_pass(self.case.client(client), self.case.target)
 
     def representative(self, group: list[Call]) -> str:
-        """The genuine client that most customers use, and that can be edited."""
-        names = [call.trial.client for call in group]
-        return max(
+        """The genuine client that most customers use, and that can be edited; of equals the one declared first."""
+        return self.ranked([call.trial.client for call in group])[0]
+
+    def ranked(self, names: Sequence[str]) -> list[str]:
+        """The same names, those first whose refusal says most."""
+        declared = [client.name for client in self.case.clients]
+        return sorted(
             names,
-            key=lambda n: (self.must_pass(n), self.case.client(n).genuine, self.case.client(n).edits, n),
+            key=lambda n: (
+                not self.must_pass(n),
+                not self.case.client(n).genuine,
+                not self.case.client(n).edits,
+                declared.index(n),
+            ),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from canned import ALL, NO_EXCHANGE, answer, as_text, attributed, case, told
+from canned import ALL, HTTPX, NO_EXCHANGE, SENT, answer, as_text, attributed, case, told
 from exchanges import exchange
 
 from probes.model import Layer, NotSent, Reason, Timeline, Verdict
@@ -146,3 +146,19 @@ def test_no_ttft_without_a_token():
     assert [f.figures for f in findings] == [{}]
     findings, _ = told(case("streaming"), lambda _: "cut stream")
     assert [(f.code, dict(f.figures)) for f in findings] == [("stream.truncated", {})]
+
+
+def test_of_a_slow_server_no_more_clients_are_asked_than_at_once():
+    """Smoke has to end in time; who was left out is said."""
+    five = (*ALL, replace(HTTPX, name="b"), replace(HTTPX, name="c"))
+    SENT.update(b=SENT["httpx"], c=SENT["httpx"])
+    try:
+        for seconds, left in ((3.5, True), (0.5, False)):
+            slow = replace(answer("good"), timeline=Timeline(upload_end=0.0, headers=seconds, end=seconds))
+            findings, server = told(case("completion", five), lambda _, slow=slow: slow)
+            assert len(server.calls) == (4 if left else 5)
+            assert (
+                "c: the server answers slowly, or not at all" in dict(findings[0].detail).get("not asked", "")
+            ) is left
+    finally:
+        del SENT["b"], SENT["c"]
