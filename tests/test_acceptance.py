@@ -166,12 +166,14 @@ def accepting(tmp_path, monkeypatch, edgeprobe):
     monkeypatch.chdir(tmp_path)
     Path("configs/targets").mkdir(parents=True)
 
+    only = [word for name in ("openai-py", "httpx", "curl") for word in ("--client", name)]
+
     def call(lines: str):
         with lab.serve(["ai-crawler-rule"], clock=Clock(0.02), keys=None) as served:
             Path("configs/targets/t.yaml").write_text(
                 f"version: 1\nname: t\napi: openai\nmodel: m\nroutes: {{edge: {{base_url: '{served.base_url}'}}}}\n{lines}"
             )
-            said = edgeprobe("run", "identity", "--time-scale", "0.02", "--json", "run.json")
+            said = edgeprobe("run", "identity", *only, "--time-scale", "0.02", "--json", "run.json")
         return said, json.loads(Path("run.json").read_text())
 
     return call

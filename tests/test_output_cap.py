@@ -125,6 +125,10 @@ def test_a_first_that_takes_long_holds_nobody_up():
 # --- on the wire -----------------------------------------------------------------------------------------
 
 
+CLIENTS = 5
+"""Genuine ones over plain http."""
+
+
 @contextmanager
 def strict(answers_only_to=SECOND):
     """A chat API that refuses every cap but one by its name; gives its base URL and the bodies that arrived."""
@@ -183,17 +187,17 @@ def completion(tmp_path):
 
 
 def test_it_is_found_by_one_request_more(completion):
-    """Three clients at once: one of them meets the refusal, all get their answer; the refusal stands among the calls."""
+    """Clients side by side: one of them meets the refusal, all get their answer; the refusal stands among the calls."""
     with strict() as (url, bodies):
         run = completion(url)
     assert run.verdict is Verdict.PASS
     names = [next(name for name in (FIRST, SECOND) if name in body) for body in bodies]
     assert names == [FIRST, *[SECOND] * (len(bodies) - 1)]
-    assert (len(bodies), run.spend.requests) == (4, 4)
+    assert (len(bodies), run.spend.requests) == (CLIENTS + 1, CLIENTS + 1)
     [vain] = [call for call in run.calls if call.trial.label.startswith("output_cap/")]
     assert vain.last.status == 400
     assert vain.id != next(c.id for c in run.calls if c.trial.client == vain.trial.client and c is not vain)
-    assert len({ex.id for call in run.calls for ex in call.exchanges}) == 4
+    assert len({ex.id for call in run.calls for ex in call.exchanges}) == CLIENTS + 1
 
 
 def test_the_request_more_is_bought_first(completion):
@@ -209,12 +213,12 @@ def test_a_server_that_takes_the_first_name_is_asked_no_more_than_that(completio
     """The usual case costs nothing."""
     with strict(FIRST) as (url, bodies):
         run = completion(url)
-    assert (run.verdict, len(bodies)) == (Verdict.PASS, 3)
+    assert (run.verdict, len(bodies)) == (Verdict.PASS, CLIENTS)
 
 
 def test_a_declared_name_is_sent_by_every_client(completion):
     """From the first request on."""
     with strict() as (url, bodies):
         run = completion(url, output_cap=SECOND)
-    assert (run.verdict, len(bodies)) == (Verdict.PASS, 3)
+    assert (run.verdict, len(bodies)) == (Verdict.PASS, CLIENTS)
     assert all(SECOND in body and FIRST not in body for body in bodies)

@@ -12,7 +12,7 @@ from probes import lab
 from probes.clock import Clock
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
-GENUINE = {"openai-py", "httpx", "curl"}
+GENUINE = {"openai-py", "openai-py-async", "openai-py-aiohttp", "httpx", "curl"}
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_healthy_edge_passes_over_tls(run, origin, tmp_path, monkeypatch):
     with nginx(tmp_path, origin, certificate=certificate) as base_url:
         code, document = run("smoke", base_url)
     assert (code, document["verdict"]) == (0, "pass")
-    assert {exchange["client"] for exchange in document["exchanges"]} == GENUINE
+    assert {exchange["client"] for exchange in document["exchanges"]} == GENUINE | {"curl-h2"}
     assert all(exchange["timeline"]["tls"] is not None for exchange in document["exchanges"])
 
 
