@@ -20,7 +20,8 @@ from probes.model import Run, Verdict
 SCALE = {"long": 0.02, "smoke": 0.1, "identity": 0.1}
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
 KEY = "EDGEPROBE_LAB_KEY"
-OVERRIDES = {"long": {"tokens": "690"}}
+OVERRIDES = {"long": {"tokens": "690"}, "identity": {"patience": "600"}}
+"""A hang costs scaled time more than the seconds that a case has patience for."""
 
 
 @cache

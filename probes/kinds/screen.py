@@ -68,6 +68,8 @@ def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Cal
     study.rng.shuffle(left)
     order = [*left, study.control]
     for name, after in zip(order, [*order[1:], None], strict=True):
+        if name != study.control and not study.patient:
+            return _too_slow(study)
         call = yield from study.screen(name)
         if (why := _unsent_or_ended(call)) is not None:
             told = [*_all_unconfirmed(study, Reason(why)), *said_nothing(study, Reason(why))]
@@ -75,6 +77,22 @@ def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Cal
         if (refused(call) or _no_byte(call)) and study.control not in {name, after}:
             yield from study.screen(study.control)
     return None
+
+
+def _too_slow(study: Study) -> list[Finding]:
+    """Waiting for every client would hold the suite up; who was not asked is said."""
+    asked = {call.trial.client for call in study.seen}
+    left = [client.name for client in study.case.clients if client.name not in asked]
+    rest = conclude(
+        study.case,
+        "not_measured",
+        layer=Layer.PROBE,
+        reason=Reason.BUDGET,
+        title=f"The server is too slow for every client to be asked; not asked: {listed(left)}",
+        detail=(("seen", f"{len(study.seen)} requests took longer than the case's patience"),),
+        advice="Raise the patience (--set patience=SECONDS) to ask every client all the same.",
+    )
+    return [*_all_unconfirmed(study, Reason.BUDGET), *said_nothing(study, Reason.BUDGET), rest]
 
 
 def _no_byte(call: Call) -> bool:

@@ -83,9 +83,14 @@ class Study:
         """Requests that may still be sent, however slow the server is."""
         return CEILING - _RESERVE - self._asked
 
+    @property
+    def patient(self) -> bool:
+        """The server's slowness has not used the case's patience up."""
+        return self._seconds <= float(self.case.params["patience"])
+
     def room(self) -> int:
         """Requests that may still be sent; none once the server's slowness has used the case's patience up."""
-        return self.left if self._seconds <= float(self.case.params["patience"]) else 0
+        return self.left if self.patient else 0
 
     def screen(self, client: str) -> Generator[Sequence[Trial], list[Call], Call]:
         call = yield from self.one(self.trial("screen", client))

@@ -350,7 +350,7 @@ def test_a_stop_from_another_thread_ends_every_client_at_once(client, place):
         took = time.monotonic() - began
         timer.join()
     assert outcome.exchanges[-1].error.kind == "interrupted"
-    assert 0.2 < took < 1
+    assert 0.1 < took < 5
 
 
 @pytest.mark.parametrize("client", CLIENTS)
