@@ -75,6 +75,8 @@ def ended(exchange: Exchange) -> Attribution:
         return _end(_UNSENT)
     by_phase = _ENDS.get(error.kind, {})
     end = by_phase.get(error.phase) or by_phase.get("", _UNSENT)
+    if exchange.conditions.get("proxy") and end in {_DNS, _REFUSED, _NO_ANSWER}:
+        end = _PROXY  # what was dialled is the proxy of our own side, not the service
     if error.phase == "body" and exchange.timeline.first_byte is not None and exchange.body_bytes:
         if error.kind == "deadline":
             end = _SILENCE._replace(code="timeout.total")

@@ -435,3 +435,14 @@ def test_a_truncated_body_is_never_another_product(picked, share):
     assert found.product in {signature.product, None}
     if found.confidence is not Confidence.LOW:
         assert found.layer is signature.layer
+
+
+@pytest.mark.parametrize("phase", ["dns", "connect"])
+def test_a_proxy_of_our_own_side_that_cannot_be_reached(phase):
+    """What was dialled is the proxy, so nothing is said of the service."""
+    dead = replace(
+        exchange(None, error=("connect" if phase == "connect" else "dns", phase)), conditions={"proxy": True}
+    )
+    found = attribute(dead, catalogue())
+    assert (found.code, found.layer) == ("unreachable.connect", Layer.PROXY)
+    assert found.who_acts is WhoActs.CUSTOMER

@@ -161,6 +161,13 @@ def _told_otherwise(
     """Where a finding is not what its exchange alone would make it."""
     if good:
         return {"title": f"{what} is good through {listed(names)}"}
+    if exchange.error is not None and exchange.error.kind == "limit":
+        return {
+            "verdict": Verdict.INCONCLUSIVE,
+            "reason": Reason.BUDGET,
+            "title": f"{listed(names)}: the probe ended the exchange at a bound of its own",
+            "advice": "See whether such an answer is in order; if so, raise limits.body_mib or the budget of requests.",
+        }
     if by_us(exchange):
         after = duration(exchange.timeline.end or 0.0)
         return {
