@@ -98,15 +98,16 @@ def by_outcome(case: Case, calls: Sequence[Call], what: str) -> list[Finding]:
     A failure is told with its k of n, and a call that was not sent as not measured.
     """
     groups: dict[tuple[object, ...], list[Call]] = {}
-    failed = {call.trial.client for call in calls if not _good(call)}
+    failed = {call.trial.client for call in calls if not is_good(call)}
     for call in calls:
-        if not (_good(call) and call.trial.client in failed):
-            key = (*_outcome(call), apart(case.target, call.trial.client) if not _good(call) else None)
+        if not (is_good(call) and call.trial.client in failed):
+            key = (*_outcome(call), apart(case.target, call.trial.client) if not is_good(call) else None)
             groups.setdefault(key, []).append(call)
     return [_group_finding(case, members, calls, what) for members in groups.values()]
 
 
-def _good(call: Call) -> bool:
+def is_good(call: Call) -> bool:
+    """It got what was asked for."""
     return call.last is not None and vocabulary()[outcome_code(call.last)].verdict is Verdict.PASS
 
 
@@ -130,9 +131,9 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
             case, "client.guard", layer=Layer.CLIENT, client=client, confidence=Confidence.HIGH,
             title=f"{listed(names)} refused to send", detail=(("seen", said),),
         )  # fmt: skip
-    code, good = outcome_code(last.last), _good(last)
+    code, good = outcome_code(last.last), is_good(last)
     asked = sum(call.trial.client in names and call.not_sent is None for call in every)
-    others = sorted({call.trial.client for call in every if _good(call)} - set(names))
+    others = sorted({call.trial.client for call in every if is_good(call)} - set(names))
     rows = [("seen", f"{shown(last.last)} through {listed(names)}")]
     if not good and others:
         rows.append(("beside", f"{listed(others)} got what they asked for, with the same key and request"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.kinds.completion import asked, bound, judged
+from probes.kinds.promised import missed
 from probes.kinds.spec import KindSpec
 from probes.model import Figure, Verdict
 
@@ -22,7 +23,8 @@ def streaming(case: Case) -> Flow:
         if call.last is not None and call.last.timeline.first_token is not None
     }
     side_by_side = min(len(case.clients), case.target.limits.concurrency)
-    return [_with_ttft(finding, first_token, side_by_side) for finding in found]
+    timed = [_with_ttft(finding, first_token, side_by_side) for finding in found]
+    return timed + missed(case, calls, side_by_side)
 
 
 def _with_ttft(finding: Finding, first_token: dict[str, float], concurrency: int) -> Finding:

@@ -8,7 +8,7 @@ import pytest
 from canned import ALL, HTTPX, NO_EXCHANGE, SENT, answer, as_text, attributed, case, told
 from exchanges import exchange
 
-from probes.model import Layer, NotSent, Reason, Timeline, Verdict
+from probes.model import Layer, NotSent, Reason, Slo, Timeline, Verdict
 from probes.runner import worst
 
 GOOD = {"completion": "good", "streaming": "good stream"}
@@ -162,3 +162,48 @@ def test_of_a_slow_server_no_more_clients_are_asked_than_at_once():
             ) is left
     finally:
         del SENT["b"], SENT["c"]
+
+
+# --- what was promised -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "firsts, promised, missed",
+    [
+        ((0.3, 0.6, 0.4), 0.2, True),
+        ((0.3, 0.6, 0.4), 0.3, False),
+        ((0.3, 9.0, 0.4), 0.35, False),
+        ((None, None, None), 0.1, False),
+        ((0.3, 0.6, 0.4), None, False),
+    ],
+    ids=["missed", "kept", "one is slow", "nothing measured", "nothing promised"],
+)
+def test_a_promised_first_token(firsts, promised, missed):
+    """The median counts; the warning stands beside the green, with its figure and conditions."""
+    asked = case("streaming")
+    asked = replace(asked, target=replace(asked.target, slo=Slo(ttft=promised)))
+    findings, _ = told(asked, streams(firsts))
+    found = [f for f in findings if f.code == "slo.missed"]
+    assert bool(found) is missed
+    for finding in found:
+        assert (finding.verdict, finding.figures["ttft"].n) == (Verdict.WARN, 3)
+        assert {"client", "cache", "concurrency"} <= finding.conditions.keys()
+    assert worst(findings) is (Verdict.WARN if missed else Verdict.PASS)
+
+
+def test_a_promised_pace():
+    """TPOT by the server's own count: 1.5 s for the second of two tokens."""
+    timeline = Timeline(upload_start=0.0, upload_end=0.0, first_token=0.5, last_token=2.0, end=2.0)
+    asked = case("streaming")
+    asked = replace(asked, target=replace(asked.target, slo=Slo(ttft=1.0, tpot=1.4)))
+    findings, _ = told(asked, lambda _: replace(answer("good stream"), timeline=timeline))
+    (found,) = [f for f in findings if f.code == "slo.missed"]
+    assert (found.figures["tpot"].value, found.figures["tpot"].unit) == (1.5, "s/token")
+
+
+def test_a_stream_that_failed_keeps_no_promise():
+    """Only good streams are timed."""
+    asked = case("streaming")
+    asked = replace(asked, target=replace(asked.target, slo=Slo(ttft=0.01)))
+    findings, _ = told(asked, lambda _: "cut stream")
+    assert {f.code for f in findings} == {"stream.truncated"}
