@@ -86,3 +86,11 @@ def lab():
     """A healthy lab."""
     with serve(clock=CLOCK) as running:
         yield running
+
+
+def settled(arrival, within=5.0):
+    """The arrival once the origin has noted its end, which it does just after the other side has all of it."""
+    give_up = time.monotonic() + within
+    while arrival.ended is None and time.monotonic() < give_up:
+        time.sleep(0.001)
+    return arrival

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 import openai
 import pytest
-from conftest import CLOCK, ask, send
+from conftest import CLOCK, ask, send, settled
 
 from probes.clock import Clock
 from probes.errors import UsageError
@@ -278,7 +278,7 @@ def test_read_timer_hits_the_silent_twin_only():
         assert (whole.status, whole.tidy) == (200, True)
         assert whole.seconds > 127
         arrival = lab.origin.requests[0]
-        assert arrival.ended is False  # the edge hung up on it
+        assert settled(arrival).ended is False  # the edge hung up on it
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import socket
 import anthropic
 import openai
 import pytest
-from conftest import CLOCK, ask, send
+from conftest import CLOCK, ask, send, settled
 
 from probes.lab import LAB_KEY, MODEL, PREFILL, TPOT, serve
 
@@ -162,7 +162,7 @@ def test_arrivals_are_logged_as_sent(lab):
     (arrival,) = lab.origin.requests
     assert (arrival.method, arrival.path, arrival.status) == ("POST", "/v1/chat/completions?x=1", 200)
     assert arrival.headers[-2:] == (("X-OdD", "1"), ("x-odd", "2"))
-    assert (arrival.body_bytes, arrival.ended) == (len(json.dumps(ask())), True)
+    assert (arrival.body_bytes, settled(arrival).ended) == (len(json.dumps(ask())), True)
 
 
 def test_chunked_and_expected_uploads_arrive(lab):
