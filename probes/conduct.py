@@ -93,7 +93,9 @@ def _available(case: Case, skipped: list[Skipped]) -> Case | None:
     if not left:
         skipped.append(Skipped(case.id, None, "none of its clients can be used here"))
         return None
-    return replace(case, clients=left)
+    names = {client.name for client in left}
+    brought = [client for client in KINDS[case.kind].brings if client.name not in names]
+    return replace(case, clients=(*left, *brought))
 
 
 def _nobody_to_talk_to(target: Target) -> str | None:

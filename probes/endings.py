@@ -48,6 +48,7 @@ _PROXY = _End(
     WhoActs.CUSTOMER,
 )
 _OURS = _End("not_measured", Layer.PROBE, Confidence.HIGH, "the same request with our own limits raised")
+_OPENED = _End("ok", Layer.NETWORK, Confidence.HIGH, "a request on such a connection")
 _UNSENT = _End("not_measured", Layer.PROBE, Confidence.LOW, "the same request again")
 
 _ENDS: dict[str, dict[str, _End]] = {
@@ -72,7 +73,7 @@ def ended(exchange: Exchange) -> Attribution:
     """
     error = exchange.error
     if error is None:
-        return _end(_UNSENT)
+        return _end(_OPENED if not exchange.request.method else _UNSENT)
     by_phase = _ENDS.get(error.kind, {})
     end = by_phase.get(error.phase) or by_phase.get("", _UNSENT)
     if exchange.conditions.get("proxy") and end in {_DNS, _REFUSED, _NO_ANSWER}:

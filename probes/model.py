@@ -263,6 +263,7 @@ class Ask:
     before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes.
+    `model`: another than the target's.
     """
 
     endpoint: str
@@ -272,19 +273,35 @@ class Ask:
     key: Literal["target", "made_up"] = "target"
     edits: Mapping[str, str | None] = field(default_factory=dict)
     cap_name: OutputCap = "max_tokens"
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """One HTTP request to the byte. `path` is appended to the route's base URL."""
+    """One HTTP request to the byte. `path` is appended to the route's base URL, or with `rooted` to its host.
+
+    `key`: whose key is added, in the dialect's own header, with the headers of the route; `None` adds nothing.
+    """
 
     method: str
     path: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
+    rooted: bool = False
+    key: Literal["target", "made_up"] | None = None
 
 
-Request = Ask | Raw
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """A connection without a request to every address that the host has in one family, with TLS where it is https.
+
+    Its call has an exchange for each address, and none where the family has no address.
+    """
+
+    family: Literal[4, 6]
+
+
+Request = Ask | Raw | Dial
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +345,7 @@ class Case:
         return Random(f"{self.seed}/{self.id}")  # noqa: S311 - not for secrets
 
     def client(self, name: str) -> Client:
-        return next(c for c in self.clients if c.name == name)
+        return {client.name: client for client in self.clients}[name]
 
 
 # --- what was seen ---------------------------------------------------------------------------------------
@@ -358,7 +375,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """The request as sent: names, case and order of `headers` are those of the wire."""
+    """The request as sent: names, case and order of `headers` are those of the wire; without a `method` nothing was
+    asked, a connection was opened.
+    """
 
     method: str
     url: str

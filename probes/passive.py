@@ -2,49 +2,99 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
 from probes.kinds.conclude import conclude, listed
-from probes.model import Confidence, Layer, Observed, Verdict
+from probes.model import Confidence, Figure, Layer, Observed, Verdict
+from probes.redirects import followed, in_clear, lost, redirect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Case, Finding
+    from probes.model import Call, Case, Exchange, Finding
+
+_HIT = re.compile(r"(?:tcp_)?(?:hit|stale|updating|revalidated)\b", re.IGNORECASE)
+_NOTICE = 14.0
+"""Days."""
 
 
 def passive(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """Findings that the case's calls hold beside the answer to its question."""
-    return [*_redirects(case, calls), *_leaks(case, calls), *_over_cap(case, calls)]
+    return [
+        *_redirects(case, calls),
+        *_in_clear(case, calls),
+        *_leaks(case, calls),
+        *_cached(case, calls),
+        *_expiring(case, calls),
+        *_over_cap(case, calls),
+    ]
 
 
 def _redirects(case: Case, calls: Sequence[Call]) -> list[Finding]:
-    """A client that followed: it got through, but others repeat a POST as GET, or do not follow."""
-    followed = [
-        call for call in calls if len(call.exchanges) > 1 and 300 <= (call.exchanges[0].status or 0) < 400
-    ]
-    if not followed:
+    """Clients that followed, by what they left behind; what those that don't follow met, the case's answer tells."""
+    groups: dict[str | None, list[Call]] = {}
+    for call in calls:
+        if followed(call):
+            groups.setdefault(lost(call), []).append(call)
+    stood = _names([call for call in calls if redirect(call) is not None and not followed(call)])
+    return [_followed(case, calls, members, left, stood) for left, members in groups.items()]
+
+
+def _followed(
+    case: Case, calls: Sequence[Call], members: list[Call], left: str | None, stood: list[str]
+) -> Finding:
+    hop, names = members[-1].exchanges[0], _names(members)
+    does = left or "the request is repeated as it was"
+    others = (
+        (("others", f"{listed(stood)} {'does' if len(stood) == 1 else 'do'} not follow"),) if stood else ()
+    )
+    asked = [call for call in calls if call.trial.client in names and redirect(call) is not None]
+    return conclude(
+        case,
+        "redirected",
+        hop,
+        verdict=Verdict.WARN if left is None else Verdict.FAIL,
+        client=names[0] if len(names) == 1 else None,
+        observed=Observed(len(members), len(asked)),
+        title=f"The API redirects; {listed(names)} follow{'s' if len(names) == 1 else ''}",
+        detail=(
+            (
+                "seen",
+                f"{hop.status} from {hop.request.url} to {hop.header('location')}, followed by {listed(names)}",
+            ),
+            ("client", f"{listed(names)}: {does}"),
+            *others,
+        ),
+        confidence=Confidence.HIGH,
+        evidence=tuple(call.exchanges[0].id for call in members),
+    )
+
+
+def _in_clear(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """The key had already gone without TLS when https was asked for."""
+    sent = [call for call in calls if in_clear(call)] if case.target.key_env is not None else []
+    if not sent:
         return []
-    hop = followed[-1].exchanges[0]
-    names = list(dict.fromkeys(call.trial.client for call in followed))
+    hop, names = sent[-1].exchanges[0], _names(sent)
     return [
         conclude(
             case,
-            "redirected",
+            "leak.secret_in_clear",
             hop,
-            verdict=Verdict.WARN,
+            layer=Layer.CLIENT,
+            product=None,
             client=names[0] if len(names) == 1 else None,
-            observed=Observed(len(followed), len(followed)),
-            title=f"The API redirects; {listed(names)} follow{'s' if len(names) == 1 else ''}",
+            observed=Observed(len(sent), len(sent)),
             detail=(
                 (
                     "seen",
-                    f"{hop.status} from {hop.request.url} to {hop.header('location')}, followed by {listed(names)}",
+                    f"the key went to {hop.request.url}, which then redirected to {hop.header('location')}",
                 ),
             ),
             confidence=Confidence.HIGH,
-            evidence=tuple(call.exchanges[0].id for call in followed),
+            evidence=tuple(call.exchanges[0].id for call in sent),
         )
     ]
 
@@ -94,3 +144,77 @@ def _over_cap(case: Case, calls: Sequence[Call]) -> list[Finding]:
             evidence=tuple(call.last.id for call, _ in above if call.last is not None),
         )
     ]
+
+
+def _cached(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """An answer to one user that a shared cache says it served."""
+    seen = [e for call in calls for e in call.exchanges if e.status is not None and _private(e)]
+    found = [(e, mark) for e in seen if (mark := _from_cache(e)) is not None]
+    if not found:
+        return []
+    exchange, mark = found[-1]
+    return [
+        conclude(
+            case,
+            "cached.private",
+            exchange,
+            verdict=Verdict.WARN,
+            layer=Layer.EDGE,
+            product=None,
+            observed=Observed(len(found), len(seen)),
+            detail=(
+                ("seen", f"{mark} on the answer to a {exchange.request.method} that carries a key"),
+                ("so", "another user may be given it; that was not seen here"),
+            ),
+            confidence=Confidence.MEDIUM,
+            next_test="the same request with another key: is the answer the same to the byte?",
+            evidence=tuple(e.id for e, _ in found),
+        )
+    ]
+
+
+def _private(exchange: Exchange) -> bool:
+    names = {name.lower() for name, _ in exchange.request.headers}
+    return exchange.request.method == "POST" or bool(names & {"authorization", "x-api-key"})
+
+
+def _from_cache(exchange: Exchange) -> str | None:
+    """The header by which a cache says that it kept the answer before this request was made."""
+    for name in ("cf-cache-status", "x-cache", "x-cache-status", "x-vercel-cache", "x-proxy-cache"):
+        for value in exchange.headers.get(name, ()):
+            if _HIT.match(value.strip()):
+                return f"{name}: {value}"
+    age = (exchange.header("age") or "").strip()
+    return f"age: {age}" if age.isascii() and age.isdigit() and age.strip("0") else None
+
+
+def _expiring(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    dated = [
+        (left, e)
+        for call in calls
+        for e in call.exchanges
+        if isinstance(left := (e.conditions.get("tls") or {}).get("days_left"), int | float)
+    ]
+    soon = [(left, e) for left, e in dated if left < _NOTICE]
+    if not soon:
+        return []
+    left, exchange = min(soon, key=lambda each: each[0])
+    issuer = exchange.conditions["tls"].get("issuer")
+    return [
+        conclude(
+            case,
+            "tls.expiring",
+            exchange,
+            layer=Layer.TLS,
+            product=None,
+            observed=Observed(len(soon), len(dated)),
+            detail=(("seen", f"{left:.1f} days are left of the certificate issued by {issuer}"),),
+            figures={"days_left": Figure(left, "d", len(soon))},
+            confidence=Confidence.HIGH,
+            evidence=tuple(e.id for _, e in soon),
+        )
+    ]
+
+
+def _names(calls: Sequence[Call]) -> list[str]:
+    return list(dict.fromkeys(call.trial.client for call in calls))

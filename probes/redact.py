@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from probes.model import Ask
+from probes.model import Ask, Dial
 from probes.spellings import pattern, piece_at_end, piece_at_start, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from probes.model import Call, Exchange, Raw
+    from probes.model import Call, Exchange, Request
 
 REDACTED = "[redacted]"
 SECRET_HEADERS = frozenset(
@@ -124,7 +124,9 @@ class Redactor:
 
     # --- the parts of a call -----------------------------------------------------------------------------
 
-    def _request(self, request: Ask | Raw) -> Ask | Raw:
+    def _request(self, request: Request) -> Request:
+        if isinstance(request, Dial):
+            return request
         if isinstance(request, Ask):
             edits = {name: value and self._header(name, value) for name, value in request.edits.items()}
             return replace(request, edits=edits)

@@ -19,6 +19,7 @@ from probes.model import (
     Call,
     Case,
     Client,
+    Dial,
     NotSent,
     Raised,
     Raw,
@@ -28,6 +29,7 @@ from probes.model import (
     Target,
     Timeline,
     Verdict,
+    WireRequest,
     call_id,
     unsent,
 )
@@ -53,6 +55,7 @@ SENT = {
     },
     "httpx": {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "python-httpx/0.28.1"},
     "curl": {"User-Agent": "curl/8.5.0", "Accept": "*/*"},
+    "dialer": {},
 }
 """What each client announces."""
 
@@ -60,7 +63,8 @@ SENT = {
 def case(kind="identity", clients=ALL, *, seed=1, keyed=False, base_url="http://a.example/v1", **params):
     target = Target("t", "openai", "m", {"edge": Route("edge", base_url)}, key_env="K" if keyed else None)
     given = {**KINDS[kind].defaults, **params}
-    return Case(f"s/{kind}", "s", kind, target, tuple(clients), "edge", given, seed, keyed=keyed)
+    brought = [client for client in KINDS[kind].brings if client not in clients]
+    return Case(f"s/{kind}", "s", kind, target, (*clients, *brought), "edge", given, seed, keyed=keyed)
 
 
 # --- answers ---------------------------------------------------------------------------------------------
@@ -116,6 +120,20 @@ def answer(name: str) -> Exchange:
     """The exchange of that name, attributed as a run would."""
     found = replace(ANSWERS[name], timeline=Timeline(upload_end=0.0, headers=0.1, first_byte=0.1, end=0.2))
     return replace(found, attribution=attribute(found, catalogue()))
+
+
+def dialled(found: Exchange, family: int) -> Exchange:
+    """What opening a connection shows of a server that would give that answer."""
+    reached = found.error is None or found.error.phase not in {"dns", "connect"}
+    conditions = {
+        "family": family,
+        "address": f"a{family}" if not found.error or found.error.phase != "dns" else None,
+    }
+    return replace(
+        found, request=WireRequest("", "http://a.example", (), 0, None, None), status=None, headers={}, body_head=b"",
+        body_bytes=0, facts={}, timeline=Timeline(connect=0.01, end=0.01) if reached else Timeline(end=0.01),
+        error=None if reached else found.error, conditions=conditions,
+    )  # fmt: skip
 
 
 def attributed(exchange: Exchange) -> Exchange:
@@ -179,6 +197,8 @@ class Server:
             raised = Raised("openai.ValueError", "Streaming is required")
             return Call(name, self.case.id, trial, repeat, raised=raised)
         found = answer(said) if isinstance(said, str) else said
+        if isinstance(trial.request, Dial) and isinstance(said, str):
+            found = attributed(dialled(found, trial.request.family))
         found = replace(found, id=f"{name}/0", request=replace(found.request, headers=tuple(headers.items())))
         return Call(name, self.case.id, trial, repeat, (found,), own_lag=0.0)
 

@@ -189,10 +189,12 @@ def run(edgeprobe, at_lab):
 
 
 def test_client(run):
-    """Only the clients named are used."""
+    """Only the clients named are asked with, beside those that a kind brings."""
     code, document = run("--client", "curl")
     assert code == 0
-    assert {call["client"] for call in document["calls"]} == {"httpx", "curl"}
+    brought = {"connection", "error_format"}
+    asked = {call["client"] for call in document["calls"] if call["case"].split("/")[1] not in brought}
+    assert asked == {"httpx", "curl"}
 
 
 def test_seed_vantage_and_scale_are_kept(run):
@@ -216,7 +218,9 @@ def test_set(run):
     _, document = run("--set", "cap=3")
     assert {call["case"] for call in document["calls"]} >= {"smoke/completion/cap=3", "smoke/streaming/cap=3"}
     usage = {
-        exchange["usage"]["completion_tokens"] for exchange in document["exchanges"] if exchange["usage"]
+        exchange["usage"]["completion_tokens"]
+        for exchange in document["exchanges"]
+        if exchange["usage"] and "/cap=3" in exchange["case"]
     }
     assert usage == {3}
 
@@ -227,7 +231,8 @@ def test_budgets(run, served, flags):
     code, document = run(*flags)
     assert code == 3
     assert {row["reason"] for row in document["not_sent"]} == {"budget"}
-    assert len(served.origin.requests) <= 1
+    assert sum(call["not_sent"] is None for call in document["calls"]) <= 1 or flags[0] != "--max-requests"
+    assert document["spend"]["input_tokens"] + document["spend"]["output_tokens"] <= 1
 
 
 def test_key_and_headers_come_from_the_environment(edgeprobe, at, monkeypatch):
@@ -554,4 +559,5 @@ def test_a_signal_on_a_silent_server(tmp_path, number):
     [stored] = (tmp_path / "runs").glob("*.json")
     document = json.loads(stored.read_text())
     assert document["verdict"] == "inconclusive"
-    assert {finding["reason"] for finding in document["findings"]} == {"interrupted"}
+    found = {finding["reason"] for finding in document["findings"] if finding["kind"] != "connection"}
+    assert found == {"interrupted"}

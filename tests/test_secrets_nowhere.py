@@ -310,7 +310,7 @@ def test_the_traceback_of_a_bug(monkeypatch, where):
     monkeypatch.setattr(clients, "sender_class", lambda _: lambda setting: Telling(setting, where))
     target = target_for("http://127.0.0.1:9/v1")
     secrets = Secrets({**os.environ, **ENVIRON})
-    (case, *_), _ = cases(load_suite("smoke"), target, 1, clients=known_clients())
+    (case, *_), _ = cases(load_suite("identity"), target, 1, clients=known_clients())
     calls, findings = run_cases([replace(case, clients=(Client("x", "x"),))], bench_for(target, secrets))
     assert leaks(repr((calls, findings))) == set()
     if where in {"connect", "send"}:

@@ -27,6 +27,7 @@ KINDS = {
     "raw_httpx": "probes.clients.raw_httpx",
     "curl": "probes.clients.curl",
     "emulated": "probes.clients.emulated",
+    "dialer": "probes.clients.dialer",
 }
 
 

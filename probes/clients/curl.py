@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange, uses_env_proxy
-from probes.model import Ask, Raised, Raw, Route, Trial
+from probes.model import Ask, Dial, Raised, Route, Trial
 from probes.wire.curl_trace import Trace
 
 _INHERITED = re.compile(r"^(PATH|HOME|TZ|LANG|LC_\w+|SSL_CERT_\w+|CURL_\w+|\w+_proxy|\w+_PROXY)$")
@@ -99,6 +99,7 @@ class Session:
 
     def send(self, trial: Trial, limits: SendLimits) -> Outcome:
         request, route = trial.request, self._route
+        assert not isinstance(request, Dial)
         if isinstance(request, Ask):
             target = self._setting.target
             url, method = dialect.url(target, route, request), dialect.method(request)
@@ -106,8 +107,9 @@ class Session:
             headers = _edited(dialect.headers(target, route, request, self._setting.secrets), request)
             stream: bool | None = request.stream
         else:
-            url, method, body = route.base_url.rstrip("/") + request.path, request.method, request.body
-            headers, stream = _only(request), None
+            url, method, body = dialect.raw_url(route, request), request.method, request.body
+            given = dialect.raw_headers(self._setting.target, route, request, self._setting.secrets)
+            headers, stream = _only(given), None
         seconds = self._setting.clock.machine(limits.deadline)
         # A file that has no name: the body may hold bytes that a configuration line cannot.
         with tempfile.TemporaryFile() as upload:
@@ -223,8 +225,8 @@ def _edited(headers: list[tuple[str, str]], ask: Ask) -> Headers:
     return kept + [edit for edit in edits.values() if not edit[0].endswith("*")]
 
 
-def _only(raw: Raw) -> Headers:
+def _only(headers: tuple[tuple[str, str], ...]) -> Headers:
     """To the byte: curl's own headers are taken away unless given."""
-    given = {name.lower() for name, _ in raw.headers}
+    given = {name.lower() for name, _ in headers}
     own = [name for name in ("User-Agent", "Accept", "Content-Type") if name.lower() not in given]
-    return [*raw.headers, *((name, None) for name in own)]
+    return [*headers, *((name, None) for name in own)]

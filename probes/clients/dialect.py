@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from probes.clients import reasoning
 from probes.credentials import made_up_key
 
 if TYPE_CHECKING:
     from probes.credentials import Secrets
-    from probes.model import Ask, Route, Target
+    from probes.model import Ask, Raw, Route, Target
 
 PATHS = {
     ("openai", "chat"): "/chat/completions",
@@ -46,7 +47,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     else:
         text = _COUNT if ask.recipe == "count" else _HELLO
         messages = [{"role": "user", "content": f"[{salt}] {text}" if salt else text}]
-    out: dict[str, Any] = {"model": target.model, "messages": messages, ask.cap_name: ask.cap}
+    out: dict[str, Any] = {"model": ask.model or target.model, "messages": messages, ask.cap_name: ask.cap}
     if ask.stream:
         out["stream"] = True
         if target.api == "openai":
@@ -58,15 +59,32 @@ def encoded(target: Target, ask: Ask, salt: str) -> bytes:
     return json.dumps(body(target, ask, salt), separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def key(target: Target, ask: Ask, secrets: Secrets) -> str:
-    return made_up_key(target.api) if ask.key == "made_up" else secrets.key(target)
+def key(target: Target, request: Ask | Raw, secrets: Secrets) -> str:
+    return made_up_key(target.api) if request.key == "made_up" else secrets.key(target)
 
 
 def headers(target: Target, route: Route, ask: Ask, secrets: Secrets) -> list[tuple[str, str]]:
     """What a user of plain HTTP sends, by the API's own documentation, and the route's own headers."""
-    value = key(target, ask, secrets)
+    return [("content-type", "application/json"), *_own(target, route, ask, secrets)]
+
+
+def raw_url(route: Route, raw: Raw) -> str:
+    base = route.base_url.rstrip("/")
+    if raw.rooted:
+        parts = urlsplit(base)
+        base = f"{parts.scheme}://{parts.netloc}"
+    return base + raw.path
+
+
+def raw_headers(target: Target, route: Route, raw: Raw, secrets: Secrets) -> tuple[tuple[str, str], ...]:
+    """Those given, and with a key the API's and the route's own."""
+    return raw.headers if raw.key is None else (*raw.headers, *_own(target, route, raw, secrets))
+
+
+def _own(target: Target, route: Route, request: Ask | Raw, secrets: Secrets) -> list[tuple[str, str]]:
+    value = key(target, request, secrets)
     if target.api == "anthropic":
         auth = [("x-api-key", value), ("anthropic-version", ANTHROPIC_VERSION)]
     else:
         auth = [("authorization", f"Bearer {value}")]
-    return [("content-type", "application/json"), *auth, *secrets.headers(route).items()]
+    return [*auth, *secrets.headers(route).items()]

@@ -9,7 +9,7 @@ import httpx
 
 from probes.clients import Outcome, SendLimits, Setting, dialect
 from probes.clients.observed import http_client, observe
-from probes.model import Ask, Raw, Request, Route, Trial
+from probes.model import Ask, Dial, Raw, Request, Route, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,6 +68,7 @@ class Session:
 
     def _wire(self, trial: Trial) -> httpx.Request:
         request = trial.request
+        assert not isinstance(request, Dial)
         return self._asked(request, trial.salt) if isinstance(request, Ask) else self._raw(request)
 
     def _asked(self, ask: Ask, salt: str) -> httpx.Request:
@@ -82,14 +83,13 @@ class Session:
 
     def _raw(self, raw: Raw) -> httpx.Request:
         """To the byte: none of httpx's default headers but those that frame the message."""
-        built = self._http.build_request(
-            raw.method, self._route.base_url.rstrip("/") + raw.path, content=raw.body
-        )
-        given = {name.lower() for name, _ in raw.headers}
+        built = self._http.build_request(raw.method, dialect.raw_url(self._route, raw), content=raw.body)
+        headers = dialect.raw_headers(self._setting.target, self._route, raw, self._setting.secrets)
+        given = {name.lower() for name, _ in headers}
         framing = [
             (n, v) for n, v in built.headers.items() if n in {"host", "content-length"} and n not in given
         ]
-        built.headers = httpx.Headers([*framing, *raw.headers])
+        built.headers = httpx.Headers([*framing, *headers])
         return built
 
     def _call(self, request: httpx.Request) -> str:

@@ -3,12 +3,15 @@
 One file per question; each has a `SPEC`, named here by one line.
 """
 
-from probes.kinds import completion, identity, length, streaming
+from probes.kinds import completion, connection, error_format, identity, length, models, streaming
 from probes.kinds.spec import KindSpec
 
 KINDS: dict[str, KindSpec] = {
+    "connection": connection.SPEC,
     "identity": identity.SPEC,
     "completion": completion.SPEC,
     "streaming": streaming.SPEC,
+    "models": models.SPEC,
+    "error_format": error_format.SPEC,
     "length": length.SPEC,
 }

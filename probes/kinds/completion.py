@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.conclude import by_outcome, listed
+from probes.kinds.base_url import MOST, find_base_url, off_path
+from probes.kinds.conclude import by_outcome, is_good, listed
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Trial
 
@@ -27,7 +28,18 @@ _SLOW = 3.0
 
 def completion(case: Case) -> Flow:
     calls = yield from asked(case, stream=False)
-    return judged(case, calls, "a completion")
+    missed = [call for call in calls if off_path(call)]
+    if not missed or any(is_good(call) for call in calls):
+        return judged(case, calls, "a completion")
+    found = yield from find_base_url(case, missed, _plain(case))
+    told = {call.id for call in missed} if any(f.code == "wrong_base_url" for f in found) else set()
+    return judged(case, [call for call in calls if call.id not in told], "a completion") + found
+
+
+def _plain(case: Case) -> str | None:
+    """A client that can ask at another path."""
+    kinds = {client.kind: client.name for client in case.clients}
+    return kinds.get("raw_httpx") or kinds.get("curl")
 
 
 def judged(case: Case, calls: list[Call], what: str) -> list[Finding]:
@@ -41,11 +53,15 @@ def judged(case: Case, calls: list[Call], what: str) -> list[Finding]:
 
 
 def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call], list[Call]]:
-    """The same small request through every client, as many at once as the target bears; a client that failed is asked
-    again. Of a server that answers none of them, or is slow, the others are not asked: smoke has to end in time.
-    """
+    """The same small request through every client."""
     endpoint = conversation(case.target)
-    ask = Ask(endpoint, recipe="hello", stream=stream, cap=int(case.params["cap"]))
+    return asked_for(case, Ask(endpoint, recipe="hello", stream=stream, cap=int(case.params["cap"])))
+
+
+def asked_for(case: Case, ask: Ask) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+    """One request through every client, as many at once as the target bears; a client that failed is asked again. Of a
+    server that answers none of them, or is slow, the others are not asked: smoke has to end in time.
+    """
     rng = case.rng
     trials = [
         Trial(f"{case.kind}/{client.name}", client.name, case.route, ask, salt=f"{rng.getrandbits(48):012x}")
@@ -77,7 +93,7 @@ def _worth_repeating(call: Call) -> bool:
 
 def bound(case: Case) -> Bound:
     worst = len(case.clients) * (1 + REPEATS)
-    return Bound(worst, worst * (PROMPT_TOKENS + int(case.params["cap"])), 3.0)
+    return Bound(worst + MOST, worst * (PROMPT_TOKENS + int(case.params["cap"])), 3.0)
 
 
 SPEC = KindSpec(

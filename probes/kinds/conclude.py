@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from probes.acceptance import apart
 from probes.attribution import is_refusal
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict
+from probes.redirects import lost
 from probes.refusals import must_pass
 from probes.vocabulary import vocabulary
 
@@ -95,8 +96,10 @@ def outcome_code(exchange: Exchange) -> str:
 def by_outcome(case: Case, calls: Sequence[Call], what: str) -> list[Finding]:
     """One finding per kind of outcome of calls that should all be good; each names its clients.
 
-    A failure is told with its k of n, and a call that was not sent as not measured.
+    A failure is told with its k of n, and a call that was not sent as not measured. What a client lost by following a
+    redirect is told of every case (`passive`), and what came after it says nothing more.
     """
+    calls = [call for call in calls if lost(call) is None]
     groups: dict[tuple[object, ...], list[Call]] = {}
     failed = {call.trial.client for call in calls if not is_good(call)}
     for call in calls:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from probes.model import Case, Kind
+    from probes.model import Case, Client, Kind
 
 
 class Bound(NamedTuple):
@@ -25,6 +25,7 @@ class KindSpec:
     most that a number of them may be, each item of a list for itself.
 
     `keyed`: its requests need the target's key. `converses`: they go to an endpoint that takes completions. `long`: runs in a lane of its own, beside the short cases.
+    `brings`: senders of its own, whichever clients its row names.
     """
 
     flow: Kind
@@ -35,3 +36,4 @@ class KindSpec:
     keyed: bool = True
     converses: bool = True
     long: bool = False
+    brings: tuple[Client, ...] = ()

@@ -51,7 +51,11 @@ class Edge:
     def _handle(self, client: Connection, request: Request) -> bool:
         do = self._armed.meet(request)
         words = self._words(client, request)
-        if do.answer:
+        if request.target == "/cdn-cgi/trace" and self._profile.trace and not do.end:
+            # No rule of the zone's owner stands before it.
+            trace = Answer(headers={"content-type": "text/plain"}, body=self._profile.trace)
+            return self._say(client, request, trace, words)
+        if do.answer and (do.under is None or do.off_path(request)):
             return self._say(client, request, do.answer, words)
         if do.end == "hang":
             client.wait(None)
@@ -65,7 +69,7 @@ class Edge:
         try:
             with self.server.dial(self._upstream, self._profile.connect) as upstream:
                 with suppress(Gone):  # an upstream may answer and close before it has read everything
-                    upstream.send(request.head.raw + request.raw_body)
+                    upstream.send(do.passed_on(request))
                 relay = Relay(client, upstream, do, lambda fields: self._marked(fields, do, words))
                 return relay.run(request.method) and not request.head.closes
         except Instead as instead:

@@ -41,7 +41,7 @@ class Expectation:
     __pydantic_config__: ClassVar = STRICT
 
     fault: str | None
-    suite: Literal["identity", "smoke", "long"]
+    suite: Literal["identity", "smoke", "edge", "long"]
     expect: Expected
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None

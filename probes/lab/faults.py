@@ -159,7 +159,8 @@ class Do:
     """What befalls a request: `answer` or `end` at once, the rest on the way to and from the upstream.
 
     `first_byte_timer` runs from the request until the upstream's first byte, `idle_timer` between its bytes,
-    `total_timer` over all. `one_byte_writes`: every body byte in its own chunk and write.
+    `total_timer` over all. `one_byte_writes`: every body byte in its own chunk and write. `under`: the API is served
+    below this path and nowhere else, where `answer` is given. `sets`: fields of the request as it is passed on.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -176,6 +177,22 @@ class Do:
     one_byte_writes: bool = False
     add_headers: Mapping[str, str] = field(default_factory=dict)
     drop_headers: tuple[str, ...] = ()
+    under: str | None = None
+    sets: Mapping[str, str] = field(default_factory=dict)
+
+    def passed_on(self, request: Request) -> bytes:
+        """The request as the upstream gets it."""
+        if self.under is None and not self.sets:
+            return request.head.raw + request.raw_body
+        method, target, version = request.head.start
+        new = {name.lower() for name in self.sets}
+        kept = [(name, value) for name, value in request.head.fields if name.lower() not in new]
+        fields = [f"{name}: {value}" for name, value in (*kept, *self.sets.items())]
+        first = f"{method} {target.removeprefix(self.under or '')} {version}"
+        return "\r\n".join([first, *fields, "", ""]).encode("latin-1") + request.raw_body
+
+    def off_path(self, request: Request) -> bool:
+        return self.under is not None and not request.target.startswith(f"{self.under}/")
 
     @property
     def reshapes(self) -> bool:

@@ -64,7 +64,7 @@ class Profile:
     """How a product marks what passes and what it says itself; header values are templates.
 
     `refused`, `unreached` (no connection in `connect` seconds) and `garbled` (the upstream's answer is none) are
-    page ids.
+    page ids. `trace`: what it says of itself at `/cdn-cgi/trace`.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -77,6 +77,7 @@ class Profile:
     connect: float
     own: Mapping[str, str] = field(default_factory=dict)
     proxied: Mapping[str, str] = field(default_factory=dict)
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Any
 
+from .certificate import certificate_facts
 from .content import BodyLimit, Content
 
 if TYPE_CHECKING:
@@ -90,13 +91,7 @@ class Tape:
         return self._head_done
 
     def note_tls(self, secured: Any) -> None:
-        """`secured`: an `ssl.SSLSocket` or `ssl.SSLObject` whose handshake is over."""
-        issuer = dict(pair for part in (secured.getpeercert() or {}).get("issuer", ()) for pair in part)
-        self.conditions["tls"] = {
-            "version": secured.version(),
-            "alpn": secured.selected_alpn_protocol(),
-            "issuer": issuer.get("organizationName") or issuer.get("commonName"),
-        }
+        self.conditions["tls"] = certificate_facts(secured)
 
     def tunnelled(self) -> None:
         """All that was written so far asked a proxy for a tunnel; the request itself comes now."""

@@ -39,9 +39,11 @@ def test_a_healthy_gateway_passes(edgeprobe, gateway, worker):
     before = len(worker.requests)
     code, document = run(edgeprobe, "smoke", gateway, lab.MODEL)
     assert (code, document["verdict"]) == (0, "pass"), document["findings"]
-    assert {finding["kind"] for finding in document["findings"]} == {"identity", "completion", "streaming"}
+    assert {finding["kind"] for finding in document["findings"]} == {
+        "connection", "identity", "completion", "streaming", "error_format",
+    }  # fmt: skip
     asked = [arrival for arrival in worker.requests[before:] if arrival.path == "/v1/chat/completions"]
-    assert sum(arrival.status == 200 for arrival in asked) == 10
+    assert sum(arrival.status == 200 for arrival in asked) == 11
 
 
 @pytest.mark.xdist_group("smg")

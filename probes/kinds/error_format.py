@@ -1,0 +1,183 @@
+"""Do the API's own errors reach the customer as it made them?
+
+Five requests that must fail, and one that must not. A wrong key, an unknown model and broken JSON are answered by the
+API, in its own form; a wrong path and a wrong method may be answered by the framework it is built with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.budget import PROMPT_TOKENS
+from probes.kinds.base_url import MOST, find_base_url, off_path
+from probes.kinds.conclude import by_outcome, conclude, listed, not_sent, shown
+from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.wrong_requests import API, CONTROL, HTTPX, QUESTIONS, judge, proof, trials
+from probes.model import Confidence, Layer, Observed, Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from probes.model import Call, Case, Exchange, Finding, Flow
+
+REPEATS = 2
+"""How often an error that came out wrong is asked for again."""
+_AT_ONCE = 0.7
+_FIRST = frozenset({CONTROL, "bad_key", "malformed"})
+"""Asked before the others, which are asked only of a server that answers."""
+_RANK = {
+    verdict: rank
+    for rank, verdict in enumerate(
+        (Verdict.PASS, Verdict.WARN, Verdict.INCONCLUSIVE, Verdict.ERROR, Verdict.FAIL)
+    )
+}
+
+
+def error_format(case: Case) -> Flow:
+    planned = trials(case)
+    calls = yield [trial for trial in planned if trial.label in _FIRST]
+    answered = {call.trial.label for call in calls if call.not_sent is None and _complete(call)}
+    if answered:
+        # A server that is slow to say hello may take any model's name and be as slow again.
+        slow = CONTROL in _labels(calls) and CONTROL not in answered
+        left = [trial for trial in planned if trial.label not in _FIRST]
+        calls = calls + (yield [trial for trial in left if not (slow and trial.label == "unknown_model")])
+    wrong = [call.trial for call in calls if _worth_repeating(call)]
+    for _ in range(REPEATS if wrong else 0):
+        calls = calls + (yield wrong)
+    by_question = {label: [c for c in calls if c.trial.label == label] for label in _labels(calls)}
+    found: list[Finding] = []
+    asked = [call for call in calls if call.trial.label in _FIRST]
+    if not proof(calls) and (missed := [call for call in asked if off_path(call)]):
+        found += yield from find_base_url(case, missed, HTTPX.name)
+    return found + _findings(case, calls, by_question, settled=any(f.code == "wrong_base_url" for f in found))
+
+
+def _labels(calls: Sequence[Call]) -> list[str]:
+    return list(dict.fromkeys(call.trial.label for call in calls))
+
+
+def _complete(call: Call) -> bool:
+    return call.last is not None and call.last.status is not None and call.last.error is None
+
+
+def _worth_repeating(call: Call) -> bool:
+    last = call.last
+    if last is None or last.status is None or (last.timeline.end or _AT_ONCE) >= _AT_ONCE:
+        return False
+    label = call.trial.label
+    return label in QUESTIONS and judge(label, last)[1] in {Verdict.FAIL, Verdict.WARN}
+
+
+def _findings(
+    case: Case, calls: Sequence[Call], by_question: Mapping[str, list[Call]], *, settled: bool
+) -> list[Finding]:
+    why = next((call.not_sent for call in calls if call.not_sent is not None), None)
+    found = [not_sent(case, why, "asking for errors")] if why is not None else []
+    if settled:
+        return found
+    silent = [call for call in calls if call.last is None and call.not_sent is None]
+    found += by_outcome(case, silent, "an error")
+    spoken = proof(calls)
+    if spoken is None:
+        return found + _nothing_of_the_api(case, calls)
+    groups: dict[tuple[object, ...], list[str]] = {}
+    good: list[str] = []
+    for label, members in by_question.items():
+        # What a good request met is the completion's to tell.
+        outcome = _outcome(label, members) if label in QUESTIONS else None
+        if outcome is not None:
+            groups.setdefault(outcome, []).append(label)
+        elif label in QUESTIONS and all(call.last is not None for call in members):
+            good.append(label)
+    found += [_wrong(case, labels, by_question, spoken) for labels in groups.values()]
+    return found + ([_fine(case, good, by_question, whole=not groups)] if good else [])
+
+
+def _outcome(label: str, members: Sequence[Call]) -> tuple[object, ...] | None:
+    """(code, verdict, layer, product) of a question that came out wrong: told together with others of its kind."""
+    judged = [(judge(label, call.last), call.last) for call in members if call.last is not None]
+    wrong = [(outcome, last) for outcome, last in judged if outcome[0] != "ok"]
+    if not wrong:
+        return None
+    (code, verdict), last = max(wrong, key=lambda each: _RANK[each[0][1]])
+    made = last.attribution
+    layer = made.layer if made is not None else Layer.UNKNOWN
+    edge = all(e.attribution is not None and e.attribution.layer is Layer.EDGE for _, e in wrong)
+    if edge and len(wrong) == len(judged) > REPEATS and label in API and verdict is Verdict.WARN:
+        # Each time, and only to this request: it is how the edge tells the API's error.
+        code, verdict = "error.replaced", Verdict.FAIL
+    return (code, verdict, layer, made.product if made is not None else None)
+
+
+def _nothing_of_the_api(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """Nobody spoke for the API, so nothing can be said of its errors; whether it serves, the completion tells."""
+    answered = [call for call in calls if call.last is not None]
+    return [
+        replace(finding, verdict=Verdict.INCONCLUSIVE, reason=finding.reason or Reason.TOO_FEW)
+        for finding in by_outcome(case, answered, "an error")
+    ]
+
+
+def _wrong(
+    case: Case, labels: Sequence[str], by_question: Mapping[str, list[Call]], spoken: Exchange
+) -> Finding:
+    outcome = _outcome(labels[0], by_question[labels[0]])
+    assert outcome is not None
+    code, verdict = str(outcome[0]), Verdict(str(outcome[1]))
+    members = {label: [c.last for c in by_question[label] if c.last is not None] for label in labels}
+    wrong = {label: [e for e in seen if judge(label, e)[0] != "ok"] for label, seen in members.items()}
+    every = [exchange for exchanges in wrong.values() for exchange in exchanges]
+    replaced = code == "error.replaced"
+    rows = [f"{shown(exchanges[-1])} to {QUESTIONS[label].shown}" for label, exchanges in wrong.items()]
+    to = listed([QUESTIONS[label].shown for label in labels])
+    named = {"title": f"Not the API's own: the answer to {to}"} if replaced else {}
+    beside = (("control", f"{shown(spoken)} from the API itself in the same case"),) if replaced else ()
+    return conclude(
+        case,
+        code,
+        every[-1],
+        verdict=verdict,
+        observed=Observed(len(every), sum(map(len, members.values()))),
+        client=HTTPX.name,
+        control=spoken.id if replaced else None,
+        variant=every[-1].id if replaced else None,
+        detail=(("seen", "; ".join(rows)), *beside),
+        confidence=Confidence.MEDIUM if verdict is Verdict.FAIL else Confidence.LOW,
+        evidence=tuple(exchange.id for exchange in every),
+        **named,
+    )
+
+
+def _fine(case: Case, good: Sequence[str], by_question: Mapping[str, list[Call]], *, whole: bool) -> Finding:
+    answers = {label: [call.last for call in by_question[label] if call.last] for label in good}
+    rows = [f"{QUESTIONS[label].shown}: {shown(exchanges[-1])}" for label, exchanges in answers.items()]
+    every = [exchange for exchanges in answers.values() for exchange in exchanges]
+    only = listed([QUESTIONS[label].shown for label in good])
+    return conclude(
+        case,
+        "ok",
+        every[-1],
+        client=HTTPX.name,
+        observed=Observed(0, len(every)),
+        title="The API's own errors reach the customer" if whole else f"Rightly answered: {only}",
+        detail=(("seen", "; ".join(rows)),),
+        next_test=None,
+        evidence=tuple(exchange.id for exchange in every),
+    )
+
+
+def bound(_: Case) -> Bound:
+    asked = 1 + (1 + REPEATS) * len(QUESTIONS)
+    completions = 1 + 2 * (1 + REPEATS)
+    return Bound(asked + MOST, completions * (PROMPT_TOKENS + 1), 3.0)
+
+
+SPEC = KindSpec(
+    flow=error_format,
+    about="whether the API's own errors arrive as it made them, and whether a made-up key is refused",
+    bound=bound,
+    brings=(HTTPX,),
+    keyed=False,
+)

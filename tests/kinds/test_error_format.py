@@ -1,0 +1,218 @@
+"""The API's own errors, and what comes in their place; the base URL that would have been right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from canned import ALL, OPENAI, as_text, attributed, case, told
+from exchanges import CLOUDFLARE, HTML, exchange
+
+from probes.kinds.base_url import MOST, variants
+from probes.model import Layer, NotSent, Raw, Reason, Timeline, Verdict
+from probes.runner import worst
+
+NO_MODEL = {
+    "error": {
+        "message": "The model `x` does not exist",
+        "type": "invalid_request_error",
+        "code": "model_not_found",
+    }
+}
+NO_PATH = {
+    "error": {
+        "message": "Invalid URL (POST /v1/x)",
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    }
+}
+
+
+def quick(*said, **more):
+    found = replace(
+        exchange(*said, **more), timeline=Timeline(upload_end=0.0, headers=0.1, first_byte=0.1, end=0.2)
+    )
+    return attributed(found)
+
+
+RIGHT = {
+    "control": "good",
+    "bad_key": "passed",
+    "unknown_model": quick(404, NO_MODEL),
+    "malformed": "rejected",
+    "wrong_path": quick(404, NO_PATH),
+    "wrong_method": quick(405, NO_PATH),
+}
+PAGE = quick(404, "<html><body>No</body></html>", HTML)
+EDGE = quick(502, "error code: 502", {**CLOUDFLARE, "content-type": "text/plain"})
+TEXT = quick(404, "404 page not found\n", {"content-type": "text/plain"})
+
+
+def asked(keyed=True, clients=ALL, **said):
+    """The findings of a server that answers rightly but for what is said."""
+    answers = {**RIGHT, **said}
+    return told(case("error_format", clients, keyed=keyed), lambda a: answers.get(a.trial.label, "not found"))
+
+
+def test_every_error_arrives():
+    """One green finding; six requests, none of them twice."""
+    (fine,), server = asked()
+    assert (fine.code, fine.verdict, fine.observed.n) == ("ok", Verdict.PASS, 5)
+    assert set(server.asked) == set(RIGHT)
+    assert server.sent == 6
+
+
+def test_a_keyless_server_has_no_wrong_key():
+    """Any key passes there by intention."""
+    findings, server = asked(keyed=False, bad_key="good")
+    assert [f.code for f in findings] == ["ok"]
+    assert "bad_key" not in server.asked
+
+
+def test_without_a_raw_client_it_brings_its_own():
+    """Broken bytes can't be asked of an SDK."""
+    findings, server = asked(clients=(OPENAI,))
+    assert worst(findings) is Verdict.PASS
+    assert {call.trial.client for call in server.calls} == {"httpx"}
+
+
+@pytest.mark.parametrize(
+    "label, said, code, verdict",
+    [
+        ("bad_key", "good", "auth.open", Verdict.FAIL),
+        ("bad_key", "refused", "error.replaced", Verdict.FAIL),
+        ("bad_key", PAGE, "error.replaced", Verdict.FAIL),
+        ("unknown_model", PAGE, "error.replaced", Verdict.FAIL),
+        ("malformed", PAGE, "error.replaced", Verdict.FAIL),
+        ("malformed", EDGE, "error.replaced", Verdict.FAIL),
+        ("wrong_path", PAGE, "error.replaced", Verdict.WARN),
+        ("wrong_method", "refused by nginx", "error.replaced", Verdict.WARN),
+        ("wrong_path", "html", "body.html", Verdict.WARN),
+        ("bad_key", TEXT, "error.replaced", Verdict.WARN),
+        ("bad_key", "html", "body.html", Verdict.FAIL),
+        ("bad_key", "server error", "server.error", Verdict.FAIL),
+        ("bad_key", "ratelimited", "ratelimited.no_hint", Verdict.INCONCLUSIVE),
+        ("wrong_path", "reset", "unreachable.reset", Verdict.FAIL),
+    ],
+)
+def test_an_error_that_came_out_wrong(label, said, code, verdict):
+    """It has its code and verdict, and what was right stands beside it."""
+    findings, _ = asked(**{label: said})
+    wrong = [f for f in findings if f.verdict is not Verdict.PASS]
+    assert [(f.code, f.verdict) for f in wrong] == [(code, verdict)], as_text(findings)
+    assert any(f.code == "ok" for f in findings)
+
+
+@pytest.mark.parametrize("label", ["malformed", "wrong_path", "wrong_method"])
+def test_a_framework_answers_as_it_likes(label):
+    """A status and no API JSON is enough where no API need have seen the request."""
+    findings, _ = asked(**{label: TEXT})
+    assert worst(findings) is Verdict.PASS
+
+
+def test_a_model_of_any_name():
+    """Some servers look at no name; that is no fault."""
+    findings, _ = asked(unknown_model="good")
+    assert worst(findings) is Verdict.PASS
+
+
+def test_replaced_errors_are_one_finding():
+    """With a rate of three each, the proof that the API answers, and what came instead."""
+    findings, server = asked(bad_key=PAGE, malformed=PAGE)
+    found = next(f for f in findings if f.code == "error.replaced")
+    assert (found.observed.k, found.observed.n) == (6, 6)
+    assert found.control in {call.last.id for call in server.calls if call.trial.label == "control"}
+    assert "a key that nobody was given" in found.title
+    assert "broken JSON" in found.title
+
+
+def test_a_door_that_is_shut():
+    """Where nothing of the API comes through, nothing is said of its errors."""
+    findings, _ = told(case("error_format", keyed=True), lambda _: "refused")
+    assert {(f.code, f.verdict, f.reason) for f in findings} == {
+        ("blocked.client", Verdict.INCONCLUSIVE, Reason.TOO_FEW)
+    }
+
+
+def test_a_server_that_does_not_answer_is_asked_three_times():
+    """The rest would only cost time."""
+    findings, server = told(case("error_format", keyed=True), lambda _: "timeout")
+    assert server.sent == 3
+    assert worst(findings) is Verdict.INCONCLUSIVE
+
+
+# --- the base URL ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given, api, right",
+    [
+        ("https://a.example", "openai", "https://a.example/v1"),
+        ("https://a.example/v1/v1", "openai", "https://a.example/v1"),
+        ("https://a.example/v1/chat/completions", "openai", "https://a.example/v1"),
+        ("https://a.example/v1/messages", "openai", "https://a.example/v1"),
+        ("https://a.example/proxy/v1", "openai", "https://a.example/v1"),
+        ("https://a.example/api", "openai", "https://a.example/api/v1"),
+        ("https://a.example/v1", "openai", "https://a.example/api/v1"),
+        ("https://a.example/v1", "openai", "https://a.example"),
+        ("https://a.example/v1", "anthropic", "https://a.example"),
+        ("https://a.example/v1/messages", "anthropic", "https://a.example"),
+        ("https://a.example", "anthropic", "https://a.example/anthropic"),
+    ],
+)
+def test_variants(given, api, right):
+    """What people get wrong is among them, and never the one that was given."""
+    found = variants(given, api)
+    assert right in found
+    assert given not in found
+    assert len(found) == len(set(found)) <= MOST
+
+
+def website(right):
+    """A server whose API stands at that base path alone."""
+
+    def mind(asked):
+        request = asked.trial.request
+        at_root = isinstance(request, Raw) and request.rooted
+        return "passed" if at_root and request.path == f"{right}/chat/completions" else "not found"
+
+    return mind
+
+
+@pytest.mark.parametrize("kind", ["completion", "error_format"])
+def test_the_right_base_url_is_named(kind):
+    """With the proof, for each family of SDK; the failures it explains are not told twice."""
+    findings, server = told(case(kind, base_url="http://a.example/v1/v1", keyed=True), website("/v1"))
+    (found,) = findings
+    assert (found.code, found.verdict, found.layer) == ("wrong_base_url", Verdict.FAIL, Layer.CLIENT)
+    assert "http://a.example/v1 is" in found.title
+    assert dict(found.detail)["OpenAI SDK"] == "base_url=http://a.example/v1"
+    assert dict(found.detail)["Anthropic SDK"].startswith("base_url=http://a.example ")
+    tried = [call for call in server.calls if call.trial.label.startswith("base/")]
+    assert 0 < len(tried) <= MOST
+    assert all(call.trial.request.key == "made_up" for call in tried)
+
+
+@pytest.mark.parametrize("kind", ["completion", "error_format"])
+def test_no_base_url_is_made_up(kind):
+    """Where no variant is the API's, what was seen stands."""
+    findings, _ = told(case(kind, keyed=True), lambda _: "not found")
+    assert "wrong_base_url" in {f.code for f in findings} or worst(findings) is Verdict.INCONCLUSIVE
+    assert all(f.control is None for f in findings)
+
+
+def test_a_path_that_works_for_one_client_is_right():
+    """Then the others' 404 is another matter."""
+    mind = {"curl": "good"}
+    _, server = told(case("completion", keyed=True), lambda a: mind.get(a.client, "not found"))
+    assert not [call for call in server.calls if call.trial.label.startswith("base/")]
+
+
+def test_variants_that_were_not_sent():
+    """The search is told as unfinished."""
+    findings, _ = told(
+        case("completion", keyed=True),
+        lambda a: NotSent.BUDGET if a.trial.label.startswith("base/") else "not found",
+    )
+    assert Reason.BUDGET in {f.reason for f in findings}

@@ -1,0 +1,115 @@
+"""What is said of every exchange, whatever was asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from canned import case
+from exchanges import GOOD_CHAT, exchange
+
+from probes.attribution import attribute
+from probes.model import Ask, Call, Trial, Verdict, WireRequest
+from probes.passive import passive
+from probes.signatures import catalogue
+
+KEY = (("Authorization", "Bearer [redacted]"),)
+HERE, THERE = "http://a.example/v1/chat/completions", "https://a.example/v1/chat/completions"
+
+
+def hop(status, url=HERE, method="POST", sent=KEY, body=b"", **headers):
+    made = exchange(status, body, {name.replace("_", "-"): value for name, value in headers.items()}, url=url)
+    made = replace(made, request=WireRequest(method, url, sent, 0, None, None))
+    return replace(made, attribution=attribute(made, catalogue()))
+
+
+GOOD = hop(200, THERE, body=GOOD_CHAT)
+
+
+def call(*hops, client="openai-py", key="target", label="t"):
+    numbered = tuple(replace(each, id=f"{label}/{client}/{n}") for n, each in enumerate(hops))
+    trial = Trial(label, client, "edge", Ask("chat", key=key))
+    return Call(f"{label}/{client}", "s/completion", trial, 0, numbered)
+
+
+def found(*calls, keyed=True):
+    return {f.code: f for f in passive(case("completion", keyed=keyed), calls)}
+
+
+def redirect(status=308, to="/v1/x", url=THERE, **more):
+    return hop(status, url, location=to, **more)
+
+
+# --- redirects -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "after, verdict, says",
+    [
+        (GOOD, Verdict.WARN, "the request is repeated as it was"),
+        (hop(405, THERE, "GET"), Verdict.FAIL, "the POST is repeated as GET, without its body"),
+        (hop(401, THERE, sent=()), Verdict.FAIL, "the key is left behind"),
+        (hop(None, THERE, "", sent=()), Verdict.WARN, "the request is repeated as it was"),
+    ],
+    ids=["kept", "GET", "no key", "no connection"],
+)
+def test_a_redirect_that_is_followed(after, verdict, says):
+    """By what is left of the request at its end."""
+    seen = found(call(redirect(), after))["redirected"]
+    assert (seen.verdict, seen.client) == (verdict, "openai-py")
+    assert says in dict(seen.detail)["client"]
+
+
+def test_who_follows_and_who_does_not():
+    """Both are named; a redirect that nobody follows is the case's own answer."""
+    seen = found(call(redirect(), GOOD), call(redirect(), client="httpx"), call(redirect(), client="curl"))
+    assert dict(seen["redirected"].detail)["others"] == "httpx and curl do not follow"
+    assert "redirected" not in found(call(redirect(), client="httpx"))
+
+
+@pytest.mark.parametrize(
+    "first, key, keyed, leaks",
+    [
+        (redirect(to=THERE, url=HERE), "target", True, True),
+        (redirect(to=THERE, url=HERE), "made_up", True, False),
+        (redirect(to=THERE, url=HERE), "target", False, False),
+        (redirect(to=THERE, url=HERE, sent=()), "target", True, False),
+        (redirect(to="/v1/x", url=HERE), "target", True, False),
+        (redirect(to=THERE, url=THERE), "target", True, False),
+    ],
+    ids=["a key", "a made-up key", "keyless", "no key", "no upgrade", "https from the first"],
+)
+def test_a_key_in_clear(first, key, keyed, leaks):
+    """Only a real key that had gone before https was asked for."""
+    seen = found(call(first, key=key), keyed=keyed)
+    assert ("leak.secret_in_clear" in seen) is leaks
+    assert not leaks or seen["leak.secret_in_clear"].verdict is Verdict.FAIL
+
+
+# --- caches ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "headers, hit",
+    [
+        ({"cf_cache_status": "HIT"}, True),
+        ({"cf_cache_status": "DYNAMIC"}, False),
+        ({"cf_cache_status": "MISS", "age": "0"}, False),
+        ({"age": "12"}, True),
+        ({"age": "soon"}, False),
+        ({"x_cache": "Hit from cloudfront"}, True),
+        ({"x_cache": "Miss from cloudfront"}, False),
+        ({"x_cache": "TCP_HIT from a.example"}, True),
+    ],
+    ids=str,
+)
+def test_a_shared_cache(headers, hit):
+    """By the cache's own word that it served what it kept; a warning, since no other user's answer was seen."""
+    seen = found(call(hop(200, THERE, body=GOOD_CHAT, **headers)))
+    assert ("cached.private" in seen) is hit
+    assert not hit or seen["cached.private"].verdict is Verdict.WARN
+
+
+def test_a_public_answer_may_be_cached():
+    """A GET without a key is anybody's."""
+    assert found(call(hop(200, THERE, "GET", sent=(), cf_cache_status="HIT"))) == {}
