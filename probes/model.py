@@ -120,6 +120,7 @@ class Route:
     """A way to reach the target; `connect_to` is the address dialled instead of the URL's own.
 
     `client_cert`, `client_key`: variables that hold the paths of PEM files; the key may stand in the certificate's.
+    `family`, `http_version`: the only one that is used; `None` leaves it to the client.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -132,6 +133,8 @@ class Route:
     headers: Mapping[str, EnvRef] = field(default_factory=dict)
     client_cert: EnvRef | None = None
     client_key: EnvRef | None = None
+    family: Literal[4, 6] | None = None
+    http_version: Literal["1.1", "2"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

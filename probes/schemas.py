@@ -45,6 +45,8 @@ ABOUT = {
         "headers": "Header → the variable that holds its value.",
         "client_cert": "The variable that holds the path of a PEM certificate.",
         "client_key": "The variable that holds the path of its key, where that is another file.",
+        "family": "4 or 6: addresses of this IP family only; null leaves the choice to the client.",
+        "http_version": "Clients that speak this version only; null is every client, each with its own.",
     },
     "Acceptance": {
         "code": "A finding code; `edgeprobe explain CODE` says what it means.",

@@ -171,8 +171,11 @@ def _is_unknown_key(error: ErrorDetails) -> bool:
 def _said(error: ErrorDetails) -> str:
     given = error["input"]
     if error["type"] in {"literal_error", "enum"}:
-        expected = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        return f"{_echo(given)} is not valid{did_you_mean(str(given), expected)}"
+        expected = str(error.get("ctx", {}).get("expected", ""))
+        words = re.findall(r"'([^']*)'", expected)
+        if not isinstance(given, str) and str(given) in words:
+            return f"must be text, not {_echo(given)}; put it in quotes"
+        return f"{_echo(given)} is not valid{did_you_mean(str(given), words) if words else f'; valid: {expected}'}"
     if wanted := _WANTED.get(error["type"]):
         quote = "; put it in quotes" if wanted == "text" and isinstance(given, int | float) else ""
         return f"must be {wanted}, not {_echo(given)}{quote}"

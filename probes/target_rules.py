@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from ipaddress import ip_address
 from math import isfinite
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -82,6 +83,8 @@ def _route_problems(route: Route) -> Iterator[Problem]:
         yield ("connect_to",), problem
     if route.proxy is not None and (problem := _url_problem(route.proxy, bare=True)):
         yield ("proxy",), problem
+    if problem := _family_problem(route):
+        yield ("family",), problem
     for header, ref in route.headers.items():
         if not _HEADER.fullmatch(header):
             yield ("headers", header), "is not the name of an HTTP header"
@@ -95,6 +98,19 @@ def _address_problem(route: Route) -> str | None:
     if not address or not 0 < int(address[1]) < 2**16:
         return "must be HOST:PORT, such as 10.0.0.5:443 or [2001:db8::1]:443"
     return None if route.proxy is None else "cannot be had together with proxy, which does the dialling"
+
+
+def _family_problem(route: Route) -> str | None:
+    if route.family is None:
+        return None
+    if route.proxy is not None:
+        return "cannot be had together with proxy, which does the dialling"
+    try:
+        host = urlsplit(f"//{route.connect_to}" if route.connect_to else route.base_url).hostname or ""
+        version = ip_address(host.partition("%")[0]).version
+    except ValueError:
+        return None  # a name; or an URL that another rule speaks of
+    return f"{host} is an IPv{version} address" if version != route.family else None
 
 
 def _certificate_problems(route: Route) -> Iterator[Problem]:

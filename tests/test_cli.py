@@ -208,7 +208,8 @@ def test_the_same_seed_asks_the_same(run):
 
     def bodies(seed):
         _, document = run("--seed", seed)
-        return [exchange["request"]["body_digest"] for exchange in document["exchanges"]]
+        first = [exchange for exchange in document["exchanges"] if exchange["repeat"] == 0]
+        return {exchange["label"]: exchange["request"]["body_digest"] for exchange in first}
 
     assert bodies("5") == bodies("5") != bodies("6")
 

@@ -130,7 +130,7 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
         pytest.param(
             edited("edge: {", "edge: {nam: x, "),
             ":9: routes.edge.nam: unknown key; valid: base_url, client_cert, client_key, connect_to,"
-            " env_proxy, headers, proxy",
+            " env_proxy, family, headers, http_version, proxy",
             id="name is not suggested",
         ),
         pytest.param(
@@ -265,6 +265,26 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
             edited(ORIGIN, ORIGIN + ", proxy: 'http://p:3128'"),
             ":10: routes.origin.connect_to: cannot be had together with proxy, which does the dialling",
             id="connect_to and proxy",
+        ),
+        pytest.param(
+            edited(ORIGIN, ORIGIN + ", family: 6"),
+            ":10: routes.origin.family: 10.0.0.5 is an IPv4 address",
+            id="an address of the other family",
+        ),
+        pytest.param(
+            edited(ORIGIN, "family: 5"),
+            ":10: routes.origin.family: 5 is not valid; valid: 4 or 6",
+            id="no family",
+        ),
+        pytest.param(
+            edited(ORIGIN, "family: 4, proxy: 'http://p:3128'"),
+            ":10: routes.origin.family: cannot be had together with proxy, which does the dialling",
+            id="family and proxy",
+        ),
+        pytest.param(
+            edited(ORIGIN, "http_version: 2"),
+            ":10: routes.origin.http_version: must be text, not 2; put it in quotes",
+            id="a version that is a number",
         ),
         pytest.param(
             edited(ORIGIN, "proxy: 'http://me@p:3128'"),

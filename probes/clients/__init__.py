@@ -116,6 +116,9 @@ def unsuited(client: Client, route: Route) -> str | None:
     """Why the client has nothing to show on a route, or `None`."""
     if client.mode == "h2" and not route.base_url.startswith("https:"):
         return f"HTTP/2 is agreed on in TLS, and route {route.name} is plain http"
+    spoken = "2" if client.mode == "h2" else "1.1"
+    if route.http_version not in {None, spoken}:
+        return f"{client.name} speaks HTTP/{spoken}, and route {route.name} is for HTTP/{route.http_version}"
     return None
 
 

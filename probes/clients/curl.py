@@ -190,7 +190,8 @@ def _config(url: str, method: str, headers: Headers, body: int | None, route: Ro
         ]  # named for this route: no variable excepts from it
     elif not uses_env_proxy(route):
         lines.append(("noproxy", "*"))
-    return "".join(f'{option} = "{_quoted(value)}"\n' for option, value in lines)
+    family = f"ipv{route.family}\n" if route.family is not None else ""
+    return family + "".join(f'{option} = "{_quoted(value)}"\n' for option, value in lines)
 
 
 def _certificate(cert: tuple[str, str | None] | None) -> str:

@@ -37,6 +37,8 @@ MOST = 4
 """Addresses tried in a family."""
 CONNECT = 1.5
 """Seconds that one address is given."""
+_SHORTEST = 0.5
+"""Machine seconds that scaled time does not go below: this machine's own pauses are no silence of the host."""
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 _ALPN = ["h2", "http/1.1"]
 _NO_ROUTE = frozenset({errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
@@ -89,7 +91,10 @@ class Session:
             deadline=limits.deadline,
             on_start=lambda record: limits.on_stop(record.stop),
         ) as record:
-            said = _Dialling(record, self._route, dial, clock.machine(CONNECT)).run()
+            patience = (
+                clock.machine(CONNECT) if clock.scale == 1.0 else max(clock.machine(CONNECT), _SHORTEST)
+            )
+            said = _Dialling(record, self._route, dial, patience).run()
         return Outcome(
             tuple(to_exchange(tape, stream=None) for tape in record.results()),
             returned=said,

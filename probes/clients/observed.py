@@ -72,6 +72,7 @@ def observe(
         deadline=limits.deadline,
         body_limit=limits.body_bytes,
         connect_to=address(route.connect_to),
+        family=route.family,
         edits=request.edits if isinstance(request, Ask) else None,
         order=order,
         on_start=lambda record: limits.on_stop(record.stop),

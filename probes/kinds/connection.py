@@ -40,9 +40,11 @@ def connection(case: Case) -> Flow:
 
 def _dials(case: Case, deadline: float) -> list[Trial]:
     families: tuple[Literal[4], Literal[6]] = (4, 6)
+    wanted = case.target.routes[case.route].family
     return [
         Trial(f"dial/{each}", DIALER.name, case.route, Dial(each), deadline=deadline, pair="dial")
         for each in families
+        if wanted in {None, each}
     ]
 
 

@@ -37,6 +37,8 @@ def curl_command(case: Case, endpoint: str, headers: Mapping[str, str | None]) -
         "-d",
         json.dumps(dialect.body(case.target, ask, "")),
     ]
+    if route.family is not None:
+        words.append(f"-{route.family}")
     if route.connect_to:
         words += ["--connect-to", f"::{route.connect_to}"]
     return shlex.join(words)

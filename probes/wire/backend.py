@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .tape import Tape
 
+FAMILIES = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
 _PATIENCE = 1.0  # machine seconds after the deadline that an abandoned connect may still take
 
 
@@ -183,8 +184,9 @@ class Backend:
         """Addresses in the system's order."""
         if _is_address(host):
             return [host]
+        family = FAMILIES[call.settings["family"]]
         try:
-            found = call.beside(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+            found = call.beside(partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM))
         except (OSError, UnicodeError, Ended) as error:
             tape.failed(error, phase="dns")
             raise self._core.ConnectError(str(error)) from error

@@ -10,6 +10,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .backend import FAMILIES
 from .call import current
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class _Loop(asyncio.SelectorEventLoop):
         found = current()
         if found is None:
             return await super().getaddrinfo(host, port, **more)
-        tape = found[1]
+        call, tape = found
+        if call.settings["family"] is not None:
+            more["family"] = FAMILIES[call.settings["family"]]
         try:
             got = await super().getaddrinfo(host, port, **more)
         except BaseException as error:

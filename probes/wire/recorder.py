@@ -33,6 +33,7 @@ def recording(
     deadline: float | None = None,
     body_limit: int = 32 * 1024 * 1024,
     connect_to: tuple[str, int] | None = None,
+    family: int | None = None,
     edits: Mapping[str, str | None] | None = None,
     order: Sequence[str] = (),
     on_start: Callable[[CallRecord], None] | None = None,
@@ -41,6 +42,7 @@ def recording(
     """Collect the exchanges that attached clients make in this context.
 
     `now` in real-world seconds, `deadline` seconds from now, `scale` machine seconds per real-world second.
+    `family`: 4 or 6, where only addresses of one IP family may be used.
     `edits`: header → value, or `None` to drop it (`x-*` drops by prefix), applied to the finished request.
     `order`: lower-case header names as they are to stand on the wire, whatever the library makes of it.
     `on_start` is given the record before anything is sent, to be able to `stop` it. `on_request` is asked before each
@@ -51,6 +53,7 @@ def recording(
         "deadline": deadline,
         "body_limit": body_limit,
         "connect_to": connect_to,
+        "family": family,
         "edits": dict(edits or {}),
         "on_request": on_request,
         "order": tuple(order),

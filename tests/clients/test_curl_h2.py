@@ -182,6 +182,9 @@ def test_plain_http_has_nothing_to_show():
         == "HTTP/2 is agreed on in TLS, and route edge is plain http"
     )
     assert clients.unsuited(declared()["curl"], Route("edge", "http://a/v1")) is None
+    only = Route("edge", "https://a/v1", http_version="2")
+    assert clients.unsuited(client, only) is None
+    assert clients.unsuited(declared()["curl"], only) == "curl speaks HTTP/1.1, and route edge is for HTTP/2"
 
 
 def test_a_curl_without_http_2_is_said(monkeypatch, tmp_path):

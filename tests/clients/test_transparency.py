@@ -451,6 +451,19 @@ def test_connect_to_keeps_host_and_server_name(client, trusted):
     assert outcome.exchanges[0].request.url.startswith("https://api.test:8443/v1/")
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_route_of_one_address_family_has_no_way_round_it(client):
+    """What a customer's client would fall back from is met."""
+    with serving(lambda peer, _: peer.send(good(client))) as server:
+        url = f"http://localhost:{server.port}/v1"
+        there, nowhere = (send(client, url, family=family).exchanges[0] for family in (4, 6))
+        assert len(server.requests) == 1
+    assert (there.status, there.error) == (200, None)
+    assert there.conditions["peer"] == f"127.0.0.1:{server.port}"
+    assert nowhere.status is None
+    assert nowhere.error.phase in {"dns", "connect"}
+
+
 EDITS = {
     "replace": {"user-agent": "curl/8.0"},
     "drop": {"user-agent": None},
