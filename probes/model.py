@@ -266,7 +266,8 @@ class Ask:
     before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes.
-    `model`: another than the target's.
+    `model`: another than the target's. `gzipped`: the body goes compressed, as some gateways and middlewares of
+    customers send it; through clients that build the request themselves.
     """
 
     endpoint: str
@@ -277,6 +278,7 @@ class Ask:
     edits: Mapping[str, str | None] = field(default_factory=dict)
     cap_name: OutputCap = "max_tokens"
     model: str | None = None
+    gzipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
 from probes.kinds.conclude import conclude, listed
 from probes.model import Confidence, Figure, Layer, Observed, Verdict
 from probes.redirects import followed, in_clear, lost, redirect
+from probes.response import ABSENT, Response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +30,7 @@ def passive(case: Case, calls: Sequence[Call]) -> list[Finding]:
         *_leaks(case, calls),
         *_cached(case, calls),
         *_expiring(case, calls),
+        *_early(case, calls),
         *_over_cap(case, calls),
     ]
 
@@ -212,6 +215,38 @@ def _expiring(case: Case, calls: Sequence[Call]) -> list[Finding]:
             figures={"days_left": Figure(left, "d", len(soon))},
             confidence=Confidence.HIGH,
             evidence=tuple(e.id for _, e in soon),
+        )
+    ]
+
+
+def _early(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """White space before the JSON of an answer that is no stream, sent to keep the connection alive."""
+    whole = [
+        e for call in calls for e in call.exchanges if e.status == HTTPStatus.OK and not e.request.stream
+    ]
+    early = [e for e in whole if e.body_head[:1].isspace() and Response.of(e).document is not ABSENT]
+    if not early:
+        return []
+    last = early[-1]
+    filled = len(last.body_head) - len(last.body_head.lstrip())
+    return [
+        conclude(
+            case,
+            "body.early_200",
+            last,
+            layer=Layer.UNKNOWN,
+            product=None,
+            observed=Observed(len(early), len(whole)),
+            detail=(
+                ("seen", f"{filled} byte{'s' if filled > 1 else ''} of white space before the JSON"),
+                (
+                    "so",
+                    "an error that comes later still says 200, and the time to the first byte says nothing",
+                ),
+            ),
+            confidence=Confidence.HIGH,
+            next_test=None,
+            evidence=tuple(e.id for e in early),
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from probes.model import Ask, Call, Trial, Verdict, WireRequest
 from probes.passive import passive
 from probes.signatures import catalogue
 
+GOOD_CHAT_BYTES = json.dumps(GOOD_CHAT).encode()
 KEY = (("Authorization", "Bearer [redacted]"),)
 HERE, THERE = "http://a.example/v1/chat/completions", "https://a.example/v1/chat/completions"
 
@@ -113,3 +115,26 @@ def test_a_shared_cache(headers, hit):
 def test_a_public_answer_may_be_cached():
     """A GET without a key is anybody's."""
     assert found(call(hop(200, THERE, "GET", sent=(), cf_cache_status="HIT"))) == {}
+
+
+# --- early answers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body, seen",
+    [
+        (b" " + GOOD_CHAT_BYTES, "1 byte of white space"),
+        (b"\n \r\n" + GOOD_CHAT_BYTES, "4 bytes of white space"),
+        (GOOD_CHAT_BYTES + b"\n", None),
+        (b"  not JSON", None),
+        (b"   ", None),
+    ],
+    ids=["a space", "lines", "at the end", "no JSON", "nothing else"],
+)
+def test_white_space_before_the_answer(body, seen):
+    """It is told beside the answer, which is good."""
+    told = found(call(hop(200, body=body, content_type="application/json")))
+    assert ("body.early_200" in told) is (seen is not None)
+    if seen is not None:
+        assert dict(told["body.early_200"].detail)["seen"].startswith(seen)
+        assert told["body.early_200"].verdict is Verdict.WARN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -56,7 +57,8 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
 
 
 def encoded(target: Target, ask: Ask, salt: str) -> bytes:
-    return json.dumps(body(target, ask, salt), separators=(",", ":"), ensure_ascii=False).encode()
+    plain = json.dumps(body(target, ask, salt), separators=(",", ":"), ensure_ascii=False).encode()
+    return gzip.compress(plain, mtime=0) if ask.gzipped else plain
 
 
 def key(target: Target, request: Ask | Raw, secrets: Secrets) -> str:
@@ -65,7 +67,8 @@ def key(target: Target, request: Ask | Raw, secrets: Secrets) -> str:
 
 def headers(target: Target, route: Route, ask: Ask, secrets: Secrets) -> list[tuple[str, str]]:
     """What a user of plain HTTP sends, by the API's own documentation, and the route's own headers."""
-    return [("content-type", "application/json"), *_own(target, route, ask, secrets)]
+    coding = [("content-encoding", "gzip")] if ask.gzipped else []
+    return [("content-type", "application/json"), *coding, *_own(target, route, ask, secrets)]
 
 
 def raw_url(route: Route, raw: Raw) -> str:

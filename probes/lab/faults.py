@@ -146,12 +146,15 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """`text` is written into a stream at its start and whenever `every` seconds pass without a byte."""
+    """`text` is written into a body at its start and whenever `every` seconds pass without a byte: into event streams,
+    or without `events` into all other bodies.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
     text: str
     every: float
+    events: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import zlib
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
@@ -24,6 +25,8 @@ from probes.lab.server import Server
 if TYPE_CHECKING:
     from probes.clock import Clock
 
+_MOST = 64 * 1024 * 1024
+"""Bytes of a request body, decompressed."""
 _OPENAI, _ANTHROPIC = OpenAI(), Anthropic()
 _PATHS: dict[str, tuple[str, Dialect | None]] = {
     "/v1/chat/completions": ("POST", _OPENAI),
@@ -123,7 +126,7 @@ class Origin:
         if turn.request.method == "GET":
             self._send_json(turn, HTTPStatus.OK, turn.dialect.models(self._model))
             return
-        body = _parse(turn.request.body)
+        body = _parse(_plain(turn.request.body, turn.request.head.get("content-encoding")))
         turn.dialect.check(body, fields)
         if body["model"] != self._model:
             openai = turn.dialect is _OPENAI
@@ -196,6 +199,16 @@ class Origin:
         request_id = ((turn.dialect.id_header, turn.arrival.id),)
         closing: Fields = (("connection", "close"),) if turn.request.head.closes else ()
         return response_head(status, (*own, *fields, *about, *request_id, *closing))
+
+
+def _plain(body: bytes, coding: str | None) -> bytes:
+    """Decompressed where it says gzip; what does not decompress is left to the parser."""
+    if (coding or "").lower() != "gzip":
+        return body
+    try:
+        return zlib.decompressobj(wbits=31).decompress(body, _MOST)
+    except zlib.error:
+        return body
 
 
 def _parse(body: bytes) -> dict[str, Any]:

@@ -111,11 +111,12 @@ class Relay:
 
     def _open(self, head: Head) -> None:
         events = (head.get("content-type") or "").startswith("text/event-stream")
-        self._chunked = head.chunked
-        self._fills = events and self._do.fill is not None
+        self._fills = self._do.fill is not None and events == self._do.fill.events
+        fields = _chunked(head.fields) if self._fills and head.length is not None else head.fields
+        self._chunked = head.chunked or fields is not head.fields
         if self._do.reshapes:
             self._reshaper = Reshaper(self._do, events=events)
-        self._client.send(response_head(int(head.start[1]), self._mark(head.fields), reason=head.start[2]))
+        self._client.send(response_head(int(head.start[1]), self._mark(fields), reason=head.start[2]))
         self._opened = self._last_write = self._now()
         if self._fills and self._do.fill:
             self._insert(self._do.fill.text)
@@ -223,3 +224,9 @@ class Relay:
                 yield self._opened + do.cut.after_seconds, _Expired(do.cut.how, last_words=do.cut.last_words)
             if do.fill and self._fills:
                 yield self._last_write + do.fill.every, None
+
+
+def _chunked(fields: Fields) -> Fields:
+    """Of a body whose length is not known beforehand."""
+    kept = tuple((name, value) for name, value in fields if name.lower() != "content-length")
+    return (*kept, ("transfer-encoding", "chunked"))
