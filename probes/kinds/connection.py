@@ -225,7 +225,7 @@ def _fine(case: Case, tried: Sequence[Exchange], calls: Sequence[Call]) -> Findi
         observed=Observed(0, len(good)),
         title=f"{n} address{'es' if n > 1 else ''} of the host take{'s' if n == 1 else ''} connections",
         detail=(
-            ("seen", told(good) + session(shown)),
+            ("seen", told(good) + session(shown) + (f"; edge location {colo}" if colo else "")),
             *((("not tested", f"{' and '.join(untested)}: this machine has no route"),) if untested else ()),
         ),
         figures={"connect": Figure(times[n // 2], "s", len(good), times[0], times[-1])},
