@@ -3,7 +3,7 @@
 One file per question; each has a `SPEC`, named here by one line.
 """
 
-from probes.kinds import completion, connection, error_format, identity, length, models, streaming
+from probes.kinds import completion, connection, error_format, identity, length, models, responses, streaming
 from probes.kinds.spec import KindSpec
 
 KINDS: dict[str, KindSpec] = {
@@ -13,5 +13,6 @@ KINDS: dict[str, KindSpec] = {
     "streaming": streaming.SPEC,
     "models": models.SPEC,
     "error_format": error_format.SPEC,
+    "responses": responses.SPEC,
     "length": length.SPEC,
 }
