@@ -3,7 +3,18 @@
 One file per question; each has a `SPEC`, named here by one line.
 """
 
-from probes.kinds import completion, connection, error_format, identity, length, models, responses, streaming
+from probes.kinds import (
+    burst,
+    completion,
+    connection,
+    error_format,
+    identity,
+    keepalive,
+    length,
+    models,
+    responses,
+    streaming,
+)
 from probes.kinds.spec import KindSpec
 
 KINDS: dict[str, KindSpec] = {
@@ -14,5 +25,7 @@ KINDS: dict[str, KindSpec] = {
     "models": models.SPEC,
     "error_format": error_format.SPEC,
     "responses": responses.SPEC,
+    "keepalive": keepalive.SPEC,
+    "burst": burst.SPEC,
     "length": length.SPEC,
 }
