@@ -27,7 +27,7 @@ def judged(case: Case, before: Call, calls: Sequence[Call], after: Call) -> list
     for call in sent:
         if call not in lost and not is_good(call):
             groups.setdefault(_met(call), []).append(call)
-    found = [_lost_finding(case, before, sent, lost, after)] if lost else []
+    found = [_lost_finding(case, before, calls, lost, after)] if lost else []
     found += [_group(case, sent, members) for members in groups.values()]
     if sent and not found:
         found = [_good(case, sent)]
@@ -54,18 +54,15 @@ def _met(call: Call) -> tuple[object, ...]:
 
 
 def _lost_finding(
-    case: Case, before: Call, sent: Sequence[Call], lost: Sequence[Call], after: Call
+    case: Case, before: Call, calls: Sequence[Call], lost: Sequence[Call], after: Call
 ) -> Finding:
     """Others were answered, in the burst or before it. By our deadline a slow one looks the same, unless it is far above
     the slowest answer.
     """
-    last = lost[-1].last
+    last, sent = lost[-1].last, [call for call in calls if call.not_sent is None]
     assert last is not None
     times = _times([before, *(call for call in sent if call not in lost)])
-    waited = min((call.last.timeline.end or 0.0) for call in lost if call.last is not None)
-    slow = all(call.last is not None and by_us(call.last) for call in lost) and waited < _PATIENT * max(
-        times, default=0.0
-    )
+    slow = _maybe_slow(calls, lost, times)
     ends = sorted({shown(call.last) for call in lost if call.last is not None})
     low, high = wilson(len(lost), len(sent))
     more = f" and {len(ends) - 1} more ways" if len(ends) > 1 else ""
@@ -94,6 +91,15 @@ def _lost_finding(
         evidence=_evidence(lost),
         **({"verdict": Verdict.INCONCLUSIVE, "reason": Reason.TOO_FEW} if slow else {}),
     )  # fmt: skip
+
+
+def _maybe_slow(calls: Sequence[Call], lost: Sequence[Call], times: Sequence[float]) -> bool:
+    """Ended by our deadline, and some answer took a good part of that or is not known."""
+    if not all(call.last is not None and by_us(call.last) for call in lost):
+        return False
+    waited = min((call.last.timeline.end or 0.0) for call in lost if call.last is not None)
+    unknown = any(call.not_sent is NotSent.NOT_RECORDED for call in calls)
+    return unknown or waited < _PATIENT * max(times, default=0.0)
 
 
 def _group(case: Case, sent: Sequence[Call], members: Sequence[Call]) -> Finding:
