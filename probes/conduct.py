@@ -79,6 +79,9 @@ def _keyed(target: Target, secrets: Secrets) -> bool:
 
 def _available(case: Case, skipped: list[Skipped]) -> Case | None:
     """The case without the clients that can't be used here; what can't be asked is listed with the reason."""
+    if (why := KINDS[case.kind].unfit(case)) is not None:
+        skipped.append(Skipped(case.id, None, why))
+        return None
     if KINDS[case.kind].converses and (why := _nobody_to_talk_to(case.target)) is not None:
         skipped.append(Skipped(case.id, None, why))
         return None

@@ -26,7 +26,7 @@ class Timer:
     timer: str
     seconds: float
     tolerance: float
-    kind: Literal["first_byte", "idle", "total", "upload", "connect"]
+    kind: Literal["first_byte", "idle", "total", "upload", "connect", "keepalive"]
     source: str
     since: str | None
 

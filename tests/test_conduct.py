@@ -313,6 +313,32 @@ def test_a_target_that_takes_no_completions(kind):
     assert (run.findings, run.spend.requests, exit_code(run)) == ((), 0, 3)
 
 
+@pytest.mark.parametrize(
+    "suite, owned, endpoints, concurrency, why",
+    [
+        (
+            "edge",
+            False,
+            ("chat",),
+            4,
+            {"edge/responses": "the target does not declare the endpoint responses"},
+        ),
+        ("edge", False, ("chat", "responses"), 4, {}),
+        ("burst", False, (), 20, {"burst/burst": "target not owned"}),
+        ("burst", True, (), 4, {"burst/burst": "a burst of 20 needs limits.concurrency: 20"}),
+        ("burst", True, (), 20, {}),
+    ],
+    ids=["undeclared", "declared", "not owned", "too few at once", "allowed"],
+)
+def test_a_case_that_does_not_fit_the_target_is_skipped(suite, owned, endpoints, concurrency, why):
+    """With the reason, and before anything is sent."""
+    target = target_at("http://127.0.0.1:9/v1", owned=owned, endpoints=endpoints, key_env=None)
+    target = replace(target, limits=Limits(concurrency=concurrency))
+    skipped = {s.case: s.reason for s in plan(Order((suite,), target), Secrets()).skipped if s.client is None}
+    assert skipped.keys() == why.keys()
+    assert all(skipped[case].startswith(said) for case, said in why.items())
+
+
 @pytest.mark.parametrize("client", ["httpx", "openai-py", "curl"])
 def test_stop_in_mid_run(kind, client):
     """A call under way is ended, no further one begins, and the case is inconclusive; all within three seconds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from random import Random
 
@@ -15,12 +15,17 @@ from probes.conduct import Order, conduct
 from probes.config import target_from_flags
 from probes.credentials import Secrets
 from probes.lab.expectations import Expectation, expectations
-from probes.model import Layer, Run, Verdict
+from probes.model import Layer, Limits, Run, Verdict
 
-SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1}
+SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1, "keepalive": 0.05, "burst": 0.2}
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
 KEY = "EDGEPROBE_LAB_KEY"
-OVERRIDES = {"long": {"tokens": "690"}, "identity": {"patience": "600"}}
+OVERRIDES = {
+    "long": {"tokens": "690"},
+    "identity": {"patience": "600"},
+    "keepalive": {"idle": "1,5,30"},
+    "burst": {"deadline": "5"},
+}
 """A hang costs scaled time more than the seconds that a case has patience for."""
 
 
@@ -31,7 +36,11 @@ def run_of(fault: str | None, suite: str, api: str) -> Run:
     # Smoke's small answers must not take a lab minute; the long suite needs the slow model.
     speed = {} if suite == "long" else {"tpot": 0.02, "prefill": 0.2}
     with lab.serve((fault,) if fault else (), clock=clock, **speed) as served:
-        target = target_from_flags(served.url(api), api, served.model, key_env=KEY, env_proxy=False)
+        endpoints = ("chat", "responses") if (suite, api) == ("edge", "openai") else ()
+        target = target_from_flags(
+            served.url(api), api, served.model, key_env=KEY, env_proxy=False, endpoints=endpoints, owned=True
+        )
+        target = replace(target, limits=Limits(concurrency=20 if suite == "burst" else 4))
         order = Order((suite,), target, overrides=OVERRIDES.get(suite), seed=7, clock=clock)
         return conduct(order, Secrets({**os.environ, KEY: served.api_key}))
 
@@ -114,7 +123,7 @@ def alike(row, other):
     return all(v is None or getattr(other.expect, f.name) == v for f in fields(row.expect) if (v := getattr(row.expect, f.name)))  # fmt: skip
 
 
-@pytest.mark.parametrize("suite", ["identity", "smoke"])
+@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst"])
 def test_the_healthy_lab_bears_no_trouble(suite):
     """No row that expects trouble holds where nothing is wrong."""
     rows = [row for row in SHUFFLED if row.suite == suite and row.expect.verdict is not Verdict.PASS]
@@ -124,7 +133,12 @@ def test_the_healthy_lab_bears_no_trouble(suite):
 
 def test_every_pass_row_fails_somewhere():
     """What is asked of the healthy lab is not said of one that refuses everybody."""
-    blocked = {suite: run_of("block-all", suite, "openai") for suite in ("identity", "smoke", "edge")}
+    blocked = {
+        suite: run_of("block-all", suite, "openai") for suite in ("identity", "smoke", "edge", "burst")
+    }
+    blocked["keepalive"] = run_of(
+        "close-after-each", "keepalive", "openai"
+    )  # a refusal is carried like any answer
     rows = [r for r in SHUFFLED if r.expect.verdict is Verdict.PASS and r.api == "openai"]
     rows = [r for r in rows if r.expect.layer is not Layer.NETWORK]  # who refuses takes connections
     assert [name(row) for row in rows if holds(row, blocked[row.suite])] == []

@@ -109,7 +109,7 @@ def test_it_finds_its_own_suites(elsewhere):
     flags = ("--base-url", "http://127.0.0.1:9/v1", "--api", "openai", "--model", "m", "--no-key")
     said = elsewhere("plan", *sorted(NAMES["suites"]), *flags)
     for name in NAMES["suites"]:
-        assert f"\n{name}/" in said
+        assert f"\n{name}/" in said or f"skipped  {name}/" in said
 
 
 def test_it_finds_its_own_configuration(elsewhere):

@@ -43,12 +43,19 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
 
     The salt stands first, so that no prefix cache can answer for the model.
     """
-    if ask.recipe == "invalid":
-        messages: Any = "edgeprobe"
-    else:
-        text = _COUNT if ask.recipe == "count" else _HELLO
-        messages = [{"role": "user", "content": f"[{salt}] {text}" if salt else text}]
-    out: dict[str, Any] = {"model": ask.model or target.model, "messages": messages, ask.cap_name: ask.cap}
+    text = _COUNT if ask.recipe == "count" else _HELLO
+    said = f"[{salt}] {text}" if salt else text
+    invalid = ask.recipe == "invalid"
+    if ask.endpoint == "responses":
+        # A string is good input here, so what is refused by its type is a number.
+        out: dict[str, Any] = {
+            "model": ask.model or target.model,
+            "input": 0 if invalid else said,
+            "max_output_tokens": ask.cap,
+        }
+        return out | ({"stream": True} if ask.stream else {})
+    messages = "edgeprobe" if invalid else [{"role": "user", "content": said}]
+    out = {"model": ask.model or target.model, "messages": messages, ask.cap_name: ask.cap}
     if ask.stream:
         out["stream"] = True
         if target.api == "openai":

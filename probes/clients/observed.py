@@ -23,14 +23,20 @@ Certificate = tuple[str, str | None]
 
 
 def http_client(
-    family_client: Any, family: str, route: Route, cert: Certificate | None = None, mode: str = "sync"
+    family_client: Any,
+    family: str,
+    route: Route,
+    cert: Certificate | None = None,
+    mode: str = "sync",
+    **more: Any,
 ) -> Any:
     """The SDK's own default client, untouched but for a shared TLS context, observed.
 
     `family_client` is its class, `family` the name of the HTTP library it comes from. The context is the one the
-    library would make itself; making it takes most of the time that a client costs. `cert`: the client's own.
+    library would make itself; making it takes most of the time that a client costs. `cert`: the client's own. `more`:
+    options of the class.
     """
-    options: dict[str, Any] = {"verify": tls_context(family, cert, mode)}
+    options: dict[str, Any] = {"verify": tls_context(family, cert, mode), **more}
     if route.proxy:
         options["proxy"] = route.proxy
     client = family_client(**options)

@@ -4,13 +4,16 @@ One file per question; each has a `SPEC`, named here by one line.
 """
 
 from probes.kinds import (
+    burst,
     completion,
     connection,
     error_format,
     identity,
+    keepalive,
     length,
     models,
     request_encoding,
+    responses,
     streaming,
 )
 from probes.kinds.spec import KindSpec
@@ -23,5 +26,8 @@ KINDS: dict[str, KindSpec] = {
     "models": models.SPEC,
     "error_format": error_format.SPEC,
     "request_encoding": request_encoding.SPEC,
+    "responses": responses.SPEC,
+    "keepalive": keepalive.SPEC,
+    "burst": burst.SPEC,
     "length": length.SPEC,
 }

@@ -53,18 +53,26 @@ def judged(case: Case, calls: list[Call], what: str) -> list[Finding]:
 
 
 def asked(case: Case, *, stream: bool) -> Generator[Sequence[Trial], list[Call], list[Call]]:
-    """The same small request through every client."""
-    endpoint = conversation(case.target)
-    return asked_for(case, Ask(endpoint, recipe="hello", stream=stream, cap=int(case.params["cap"])))
+    """The same small request through every client, see `asked_for`."""
+    ask = Ask(conversation(case.target), recipe="hello", stream=stream, cap=int(case.params["cap"]))
+    return (yield from asked_for(case, ask))
 
 
-def asked_for(case: Case, ask: Ask) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+def asked_for(
+    case: Case, ask: Ask, label: str | None = None
+) -> Generator[Sequence[Trial], list[Call], list[Call]]:
     """One request through every client, as many at once as the target bears; a client that failed is asked again. Of a
     server that answers none of them, or is slow, the others are not asked: smoke has to end in time.
     """
     rng = case.rng
     trials = [
-        Trial(f"{case.kind}/{client.name}", client.name, case.route, ask, salt=f"{rng.getrandbits(48):012x}")
+        Trial(
+            f"{label or case.kind}/{client.name}",
+            client.name,
+            case.route,
+            ask,
+            salt=f"{rng.getrandbits(48):012x}",
+        )
         for client in case.clients
     ]
     most = case.target.limits.concurrency

@@ -24,6 +24,7 @@ class KindSpec:
     """`defaults`: the parameters that a suite's `with` may set, with their default values; `limits`: the least and the
     most that a number of them may be, each item of a list for itself.
 
+    `unfit`: why a case of this kind is not asked at all, such as of a target that is not owned; or `None`.
     `keyed`: its requests need the target's key. `converses`: they go to an endpoint that takes completions. `long`: runs in a lane of its own, beside the short cases.
     `brings`: senders of its own, whichever clients its row names.
     """
@@ -33,6 +34,7 @@ class KindSpec:
     bound: Callable[[Case], Bound]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    unfit: Callable[[Case], str | None] = lambda _case: None
     keyed: bool = True
     converses: bool = True
     long: bool = False

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from probes.lab.faults import Do, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from probes.lab.http1 import Request
 
@@ -20,13 +21,26 @@ class Armed:
     def __init__(self, names: Sequence[str]) -> None:
         self._faults = named(names)
         self._counts = [0] * len(self._faults)
+        self._under_way = 0
         self._lock = threading.Lock()
 
-    def meet(self, request: Request) -> Do:
-        """What befalls this request; where two faults set the same thing the one named first wins."""
+    @contextmanager
+    def befalling(self, request: Request, idled: float | None = None) -> Iterator[Do]:
+        """What befalls a request while it is under way."""
+        with self._lock:
+            beside = self._under_way
+            self._under_way += 1
+        try:
+            yield self._meet(request, idled, beside)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    def _meet(self, request: Request, idled: float | None, beside: int) -> Do:
+        """Where two faults set the same thing the one named first wins."""
         hit = []
         for index, fault in enumerate(self._faults):
-            if fault.when.holds(request):
+            if fault.when.holds(request) and fault.when.timely(idled, beside):
                 with self._lock:
                     self._counts[index] += 1
                     beyond = self._counts[index] - fault.when.after

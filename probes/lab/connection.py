@@ -49,6 +49,11 @@ class Connection:
         """The other side's address, where it is known."""
         with suppress(OSError):  # not dialled yet, or gone already
             self.peer = str(sock.getpeername()[0])
+        self.patience: float | None = None
+        """Seconds that the next request is waited for."""
+        self.idled: float | None = None
+        """Seconds between the answer before and the request that came last; `None` for the first."""
+        self._rests_since: float | None = None
         self._ahead = b""
         self._poll = select.poll()
         self._poll.register(sock, READABLE)
@@ -114,6 +119,19 @@ class Connection:
             raw = (raw + data).lstrip(b"\r\n")
         self._ahead = raw[end + 4 :]
         return parse_head(raw[: end + 4])
+
+    def rest(self) -> None:
+        """An answer is over; the connection idles until the next request."""
+        self._rests_since = self.clock.now()
+
+    def next_request(self) -> Request | None:
+        """As `read_request`, and `None` as well when none came in time."""
+        if not self._ahead:
+            wait = None if self.patience is None else self.clock.machine(self.patience) * 1000
+            if not self._poll.poll(wait):
+                return None
+        self.idled = None if self._rests_since is None else self.clock.now() - self._rests_since
+        return self.read_request()
 
     def read_request(self) -> Request | None:
         """The next request in full, `None` when the peer is done; raises Gone, Malformed."""

@@ -19,6 +19,7 @@ UNBOUNDED = 1000
 """Tokens of a counting answer that nobody capped."""
 WINDOW = 128_000
 CREATED = 1_764_000_000
+_CAPS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 
 
 class Refusal(Exception):  # noqa: N818 - it says what the API does
@@ -67,8 +68,8 @@ def plan(body: Mapping[str, Any], job_id: str) -> Job:
 
     A prompt has one token for every four bytes of its texts, rounded up, and three for every message.
     """
-    texts = [_text(message) for message in body["messages"]]
-    cap = body.get("max_completion_tokens") or body.get("max_tokens")
+    texts = _said(body)
+    cap = next((body[name] for name in _CAPS if body.get(name)), None)
     if texts and "count" in texts[-1].lower():
         said, finish = tuple(f"{n} " for n in range(1, min(cap or UNBOUNDED, WINDOW) + 1)), "length"
     else:
@@ -98,12 +99,12 @@ class OpenAI:
         if "messages" not in body:
             message = "Missing required parameter: 'messages'."
             raise Refusal(bad, message, param="messages", code="missing_required_parameter")
-        if not _is_messages(body["messages"]):
+        if not is_messages(body["messages"]):
             got = "a string" if isinstance(body["messages"], str) else "something else"
             message = f"Invalid type for 'messages': expected an array of objects, but got {got} instead."
             raise Refusal(bad, message, param="messages", code="invalid_type")
         for param in ("max_tokens", "max_completion_tokens"):
-            if not _is_cap(body.get(param)):
+            if not is_cap(body.get(param)):
                 message = f"Invalid value for '{param}': expected an integer above 0."
                 raise Refusal(bad, message, param=param, code="invalid_value")
 
@@ -167,9 +168,9 @@ class Anthropic:
             problem = "model: Field required"
         elif body.get("max_tokens") is None:
             problem = "max_tokens: Field required"
-        elif not _is_cap(body["max_tokens"]):
+        elif not is_cap(body["max_tokens"]):
             problem = "max_tokens: Input should be a valid integer above 0"
-        elif not _is_messages(body.get("messages")):
+        elif not is_messages(body.get("messages")):
             problem = (
                 "messages: Input should be a valid list" if "messages" in body else "messages: Field required"
             )
@@ -189,19 +190,19 @@ class Anthropic:
         return {**self._message(job), "content": [{"type": "text", "text": job.text}], **self._end(job)}
 
     def opening(self, job: Job) -> Iterator[bytes]:
-        yield _event("message_start", message=self._message(job))
-        yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-        yield _event("ping")
+        yield event("message_start", message=self._message(job))
+        yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        yield event("ping")
 
     def token(self, job: Job, text: str) -> bytes:  # noqa: ARG002 - OpenAI repeats the envelope
-        return _event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+        return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
 
     def closing(self, job: Job) -> Iterator[bytes]:
-        yield _event("content_block_stop", index=0)
+        yield event("content_block_stop", index=0)
         end = self._end(job)
         usage = {"output_tokens": len(job.tokens)}
-        yield _event("message_delta", delta={k: v for k, v in end.items() if k != "usage"}, usage=usage)
-        yield _event("message_stop")
+        yield event("message_delta", delta={k: v for k, v in end.items() if k != "usage"}, usage=usage)
+        yield event("message_stop")
 
     def models(self, model: str) -> dict[str, Any]:
         one = {"type": "model", "id": model, "display_name": model, "created_at": "2026-08-01T00:00:00Z"}
@@ -236,16 +237,22 @@ def _data(event: Mapping[str, Any]) -> bytes:
     return b"data: %b\n\n" % json.dumps(event, separators=(",", ":")).encode()
 
 
-def _event(name: str, **members: object) -> bytes:
+def event(name: str, **members: object) -> bytes:
     return b"event: %b\n%b" % (name.encode(), _data({"type": name, **members}))
 
 
-def _is_cap(value: object) -> bool:
+def is_cap(value: object) -> bool:
     return value is None or (isinstance(value, int) and value > 0)
 
 
-def _is_messages(value: object) -> bool:
+def is_messages(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(message, dict) for message in value)
+
+
+def _said(body: Mapping[str, Any]) -> list[str]:
+    """The texts of a prompt: messages, or the input of a response, which may be one string."""
+    said = body.get("messages", body.get("input"))
+    return [said] if isinstance(said, str) else [_text(message) for message in said or ()]
 
 
 def _text(message: Mapping[str, Any]) -> str:

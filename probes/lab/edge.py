@@ -49,7 +49,11 @@ class Edge:
         self.server = Server(self._handle, clock, host, port)
 
     def _handle(self, client: Connection, request: Request) -> bool:
-        do = self._armed.meet(request)
+        with self._armed.befalling(request, client.idled) as do:
+            client.patience = do.idle_close
+            return self._treat(client, request, do)
+
+    def _treat(self, client: Connection, request: Request, do: Do) -> bool:
         words = self._words(client, request)
         if request.target == "/cdn-cgi/trace" and self._profile.trace and not do.end:
             # No rule of the zone's owner stands before it.

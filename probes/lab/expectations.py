@@ -41,7 +41,7 @@ class Expectation:
     __pydantic_config__: ClassVar = STRICT
 
     fault: str | None
-    suite: Literal["identity", "smoke", "edge", "long"]
+    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst"]
     expect: Expected
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None

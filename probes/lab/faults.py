@@ -51,7 +51,8 @@ class When:
     """All that is said must hold; nothing said means every request.
 
     `path`: a regular expression for the whole request target. `after` requests that hold are let through, then
-    `every` n-th is hit.
+    `every` n-th is hit. `idle`: seconds since the answer before on the same connection, so never its first request.
+    `beside`: other requests that are under way here at the same time.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -65,6 +66,8 @@ class When:
     stream: bool | None = None
     after: int = 0
     every: int = 1
+    idle: float | None = None
+    beside: int = 0
 
     def __post_init__(self) -> None:
         if self.every < 1:
@@ -74,8 +77,12 @@ class When:
         except re.error as fault:
             raise ValueError(f"path is no regular expression: {fault}") from None
 
+    def timely(self, idled: float | None, beside: int) -> bool:
+        """By what the request does not say itself: how long its connection idled, and what is under way beside it."""
+        return (self.idle is None or (idled is not None and idled >= self.idle)) and beside >= self.beside
+
     def holds(self, request: Request) -> bool:
-        """Apart from the counting."""
+        """By what the request says, and apart from the counting."""
         body = request.body
         return (
             all(test.holds(request) for test in self.headers)
@@ -164,6 +171,7 @@ class Do:
     `first_byte_timer` runs from the request until the upstream's first byte, `idle_timer` between its bytes,
     `total_timer` over all. `one_byte_writes`: every body byte in its own chunk and write. `under`: the API is served
     below this path and nowhere else, where `answer` is given. `sets`: fields of the request as it is passed on.
+    `idle_close`: the connection is closed when no other request comes on it for so long.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -182,6 +190,7 @@ class Do:
     drop_headers: tuple[str, ...] = ()
     under: str | None = None
     sets: Mapping[str, str] = field(default_factory=dict)
+    idle_close: float | None = None
 
     def passed_on(self, request: Request) -> bytes:
         """The request as the upstream gets it."""

@@ -1,6 +1,6 @@
 """What does a healthy model API answer, and when?
 
-An OpenAI- and Anthropic-compatible origin: chat completions, messages, models. Tokens leave on an absolute schedule,
+An OpenAI- and Anthropic-compatible origin: chat completions, responses, messages, models. Tokens leave on an absolute schedule,
 so lag does not add up: the first `prefill` seconds after the request was read, one every `tpot` seconds after it.
 Streams open at once with the role-only chunk (message_start), as engines with chunked prefill do
 (https://github.com/vllm-project/vllm/issues/15106), and end when the non-streaming twin would arrive:
@@ -20,17 +20,20 @@ from typing import TYPE_CHECKING, Any
 from probes.lab.connection import Connection, Gone
 from probes.lab.dialects import Anthropic, Dialect, Job, OpenAI, Refusal, plan
 from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
+from probes.lab.responses import Responses
 from probes.lab.server import Server
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from probes.clock import Clock
 
 _MOST = 64 * 1024 * 1024
 """Bytes of a request body, decompressed."""
-_OPENAI, _ANTHROPIC = OpenAI(), Anthropic()
-_PATHS: dict[str, tuple[str, Dialect | None]] = {
-    "/v1/chat/completions": ("POST", _OPENAI),
-    "/v1/messages": ("POST", _ANTHROPIC),
+_PATHS: dict[str, tuple[str, Callable[[], Dialect] | None]] = {
+    "/v1/chat/completions": ("POST", OpenAI),
+    "/v1/responses": ("POST", Responses),
+    "/v1/messages": ("POST", Anthropic),
     "/v1/models": ("GET", None),
     "/health": ("GET", None),
 }
@@ -93,8 +96,8 @@ class Origin:
 
     def _handle(self, connection: Connection, request: Request) -> bool:
         fields = {name.lower(): value for name, value in request.head.fields}
-        _, dialect = _PATHS.get(request.path, ("", None))
-        dialect = dialect or (_ANTHROPIC if "anthropic-version" in fields else _OPENAI)
+        _, spoken = _PATHS.get(request.path, ("", None))
+        dialect = (spoken or (Anthropic if "anthropic-version" in fields else OpenAI))()
         arrival = Arrival(
             method=request.method,
             path=request.target,
@@ -129,7 +132,7 @@ class Origin:
         body = _parse(_plain(turn.request.body, turn.request.head.get("content-encoding")))
         turn.dialect.check(body, fields)
         if body["model"] != self._model:
-            openai = turn.dialect is _OPENAI
+            openai = isinstance(turn.dialect, OpenAI)
             message = f"The model `{body['model']}` does not exist or you do not have access to it."
             raise Refusal(
                 HTTPStatus.NOT_FOUND,
@@ -188,7 +191,7 @@ class Origin:
         turn.arrival.status = status
         elapsed = round((self._clock.now() - turn.arrival.at) * 1000)
         own: Fields = (("date", formatdate(usegmt=True)), ("server", "uvicorn"))
-        if turn.dialect is _OPENAI:
+        if isinstance(turn.dialect, OpenAI):
             about: Fields = (
                 ("openai-organization", "lab"),
                 ("openai-processing-ms", str(elapsed)),

@@ -132,8 +132,8 @@ class Server:
 
     def _talk(self, connection: Connection) -> None:
         try:
-            while (request := connection.read_request()) and self._handle(connection, request):
-                pass
+            while (request := connection.next_request()) and self._handle(connection, request):
+                connection.rest()
         except Malformed as fault:
             refuse(connection, fault)
 

@@ -6,6 +6,7 @@ notes on the tape of the request in progress when it was done and which bytes pa
 
 from __future__ import annotations
 
+import os
 import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,11 @@ class Connection:
             tape.tunnelled()
 
     def get_extra_info(self, info: str) -> Any:
-        return self.inner.get_extra_info(info)
+        found = self.inner.get_extra_info(info)
+        if info == "is_readable" and found and self.used and (now := self.current()) is not None:
+            # So asks a pool before it takes up an idle connection; one that has something to say is let go.
+            now[1].conditions["idle_end"] = _last_words(self.inner.get_extra_info("socket"))
+        return found
 
     def _note_peer(self, tape: Tape) -> None:
         try:
@@ -67,6 +72,17 @@ class Connection:
         tape.conditions["peer"] = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         if (secured := self.inner.get_extra_info("ssl_object")) is not None:
             tape.note_tls(secured)
+
+
+def _last_words(sock: Any) -> str:
+    """`closed`, `reset`, or `data` where the peer said something first, such as a 408 or TLS's own good-bye."""
+    try:
+        with socket.socket(fileno=os.dup(sock.fileno())) as twin:  # an SSLSocket can't peek
+            return "data" if twin.recv(1, socket.MSG_PEEK) else "closed"
+    except ConnectionResetError:
+        return "reset"
+    except OSError:
+        return "closed"
 
 
 class Stream(Connection):

@@ -101,7 +101,7 @@ class Facts:
             self._malformed(text)
             return
         error = body.get("error")
-        if error or event.type == "error":
+        if error or "error" in (event.type, body.get("type")):
             self._error(error or body)
         elif "choices" in body:
             self._chat(body, at)
@@ -198,6 +198,8 @@ class Facts:
         elif body.get("object") == "response":
             self.dialect = "openai.responses"
             self.finish_reason = body.get("status")
+            parts = [part for item in _dicts(body.get("output")) for part in _dicts(item.get("content"))]
+            self.text_chars = sum(len(str(part.get("text") or "")) for part in parts)
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -75,6 +75,27 @@ def test_openai_sdk_is_content(lab, route):
 
 
 @pytest.mark.parametrize("route", ["origin", "edge"])
+def test_openai_sdk_reads_responses(lab, route):
+    """Answers, streams with numbered events and a last one that holds it all, and what is refused."""
+    with openai.OpenAI(base_url=lab.url(route=route), api_key=lab.api_key, max_retries=0) as client:
+        create, asked = client.responses.create, {"model": MODEL, "input": "Say hello."}
+        answer = create(**asked, max_output_tokens=32)
+        assert (answer.status, answer.output_text) == ("completed", "Hello! How can I help you?")
+        listed = create(model=MODEL, input=[{"role": "user", "content": "count"}], max_output_tokens=16)
+        assert (listed.status, listed.incomplete_details.reason) == ("incomplete", "max_output_tokens")
+        stream = list(create(**asked, stream=True))
+        assert [event.sequence_number for event in stream] == list(range(len(stream)))
+        assert (stream[0].type, stream[-1].type) == ("response.created", "response.completed")
+        said = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+        assert said == stream[-1].response.output_text
+        assert stream[-1].response.usage.output_tokens == 8
+        for wrong in ({"input": 0}, {"max_output_tokens": 8}):
+            with pytest.raises(openai.BadRequestError) as refused:
+                create(**{**asked, **wrong})
+            assert refused.value.param == next(iter(wrong))
+
+
+@pytest.mark.parametrize("route", ["origin", "edge"])
 def test_anthropic_sdk_is_content(lab, route):
     """The official SDK reads answers, streams and errors on both routes."""
     url = lab.url("anthropic", route)

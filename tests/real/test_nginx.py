@@ -115,3 +115,29 @@ def test_a_read_timer(run, slow_origin, tmp_path):
     assert (by_id[found["variant"]]["status"], by_id[found["control"]]["status"]) == (504, 200)
     assert by_id[found["control"]]["timeline"]["end"] > 3
     assert "matches: " in found["detail"]
+
+
+@pytest.mark.parametrize("secured", [False, True], ids=["http", "https"])
+def test_a_keepalive_timer_is_bracketed(run, origin, tmp_path, monkeypatch, secured):
+    """nginx closes what idles in the open, so that is no fault; the bracket holds its timer."""
+    certificate = None
+    if secured:
+        authority, certificate = trustme.CA(), tmp_path / "server.pem"
+        authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
+        authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with nginx(tmp_path, origin, "keepalive_timeout 2s;", certificate=certificate) as base_url:
+        code, document = run("keepalive", base_url, "--set", "idle=1,4")
+    [found] = document["findings"]
+    assert (code, found["code"]) == (0, "ok")
+    closed = found["figures"]["closed"]
+    assert (closed["low"], closed["high"]) == (1, 4)
+
+
+def test_a_server_that_keeps_no_connection(run, origin, tmp_path):
+    """Nothing is used twice, so nothing is proven of idle connections."""
+    with nginx(tmp_path, origin, "keepalive_timeout 0;") as base_url:
+        code, document = run("keepalive", base_url)
+    [found] = document["findings"]
+    assert (code, found["code"], found["reason"]) == (3, "not_measured", "too_few")
+    assert "connection: close" in found["detail"]

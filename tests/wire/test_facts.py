@@ -110,10 +110,18 @@ def test_what_counts_as_a_token(delta, tokens, chars):
         ({"error": {"message": "boom", "code": 500}}, {"message": "boom", "code": 500}),
         (("error", {"type": "error", "error": {"type": "overloaded_error"}}), {"type": "overloaded_error"}),
         (("error", {"type": "error", "code": "x"}), {"type": "error", "code": "x"}),
+        ({"type": "error", "code": "x"}, {"type": "error", "code": "x"}),
         (message("response.failed", response={"error": {"code": "server_error"}}), {"code": "server_error"}),
         ({"error": "text"}, "text"),
     ],
-    ids=["chat", "messages", "responses error event", "response failed", "a string"],
+    ids=[
+        "chat",
+        "messages",
+        "responses error event",
+        "without its event line",
+        "response failed",
+        "a string",
+    ],
 )
 def test_error_events_are_kept_verbatim(event, error):
     """As objects, in whichever way the dialect says them."""
