@@ -75,8 +75,8 @@ def usage(prompt: int = 9, completion: int = 2) -> dict[str, int]:
 def suite(tmp_path):
     path = tmp_path / "one.yaml"
     path.write_text(
-        "version: 1\nname: one\ncases:\n  - {kind: completion, clients: genuine}\n"
-        "  - {kind: completion, clients: genuine, with: {cap: 8}}\n"
+        "version: 1\nname: one\ncases:\n  - {kind: completion, clients: genuine, with: {cap: 32}}\n"
+        "  - {kind: completion, clients: genuine, with: {cap: 9}}\n"
     )
     return str(path)
 

@@ -11,9 +11,10 @@ from probes.kinds.base_url import MOST, find_base_url, off_path
 from probes.kinds.conclude import by_outcome, is_good, listed
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Trial
+from probes.refusals import must_pass
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
     from probes.model import Call, Case, Finding, Flow
 
@@ -22,7 +23,7 @@ REPEATS = 2
 
 
 _AT_ONCE = 2.0
-_SLOW = 3.0
+PATIENCE = 5.0
 """Seconds of one answer, after which a second round of clients would take smoke beyond its 45 s."""
 
 
@@ -33,7 +34,7 @@ def completion(case: Case) -> Flow:
         return judged(case, calls, "a completion")
     found = yield from find_base_url(case, missed, _plain(case))
     told = {call.id for call in missed} if any(f.code == "wrong_base_url" for f in found) else set()
-    return judged(case, [call for call in calls if call.id not in told], "a completion") + found
+    return judged(case, calls, "a completion", but=told) + found
 
 
 def _plain(case: Case) -> str | None:
@@ -42,9 +43,9 @@ def _plain(case: Case) -> str | None:
     return kinds.get("raw_httpx") or kinds.get("curl")
 
 
-def judged(case: Case, calls: list[Call], what: str) -> list[Finding]:
-    """By outcome, and with the clients that were not asked any more."""
-    found = by_outcome(case, calls, what)
+def judged(case: Case, calls: list[Call], what: str, but: Collection[str] = ()) -> list[Finding]:
+    """By outcome, `but` calls that are told otherwise, and with the clients that were not asked any more."""
+    found = by_outcome(case, [call for call in calls if call.id not in but], what)
     left = [c.name for c in case.clients if c.name not in {call.trial.client for call in calls}]
     if not (left and found):
         return found
@@ -62,7 +63,8 @@ def asked_for(
     case: Case, ask: Ask, label: str | None = None
 ) -> Generator[Sequence[Trial], list[Call], list[Call]]:
     """One request through every client, as many at once as the target bears; a client that failed is asked again. Of a
-    server that answers none of them, or is slow, the others are not asked: smoke has to end in time.
+    server that answers none of them, or takes longer than the case's patience, the others are not asked: smoke has to
+    end in time. Those that must pass come first.
     """
     rng = case.rng
     trials = [
@@ -73,13 +75,14 @@ def asked_for(
             ask,
             salt=f"{rng.getrandbits(48):012x}",
         )
-        for client in case.clients
+        for client in sorted(case.clients, key=lambda client: not must_pass(client, case.target))
     ]
+    patience = float(case.params.get("patience", PATIENCE))
     most = case.target.limits.concurrency
     calls: list[Call] = []
     for first in range(0, len(trials), most):
         calls = calls + (yield trials[first : first + most])
-        if max(map(_took, calls)) > _SLOW or not any(call.last and call.last.status for call in calls):
+        if max(map(_took, calls)) > patience or not any(call.last and call.last.status for call in calls):
             break
     failed = [call.trial for call in calls if _worth_repeating(call)]
     for _ in range(REPEATS if failed else 0):
@@ -108,6 +111,6 @@ SPEC = KindSpec(
     flow=completion,
     about="a plain completion, proven by the shape of its JSON",
     bound=bound,
-    defaults={"cap": 32},
-    limits={"cap": (1, 100_000)},
+    defaults={"cap": 8, "patience": PATIENCE},
+    limits={"cap": (1, 100_000), "patience": (0.1, 3600)},
 )

@@ -74,7 +74,7 @@ def _said(case: Case, said: str, members: Sequence[tuple[Call, Exchange]]) -> Fi
     if said == "ok":
         return conclude(
             case, "ok", last, observed=Observed(0, len(members)), evidence=evidence,
-            title=f"The models list names {model}", detail=(("seen", f"{len(ids)} models through {names}"),),
+            title=f"The models list names {model}", detail=(("seen", f"{len(ids)} model{'s' if len(ids) != 1 else ''} through {names}"),),
         )  # fmt: skip
     further = said == "goes on"
     return conclude(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from probes.model import Verdict
 from probes.redact import safe_text
-from probes.reporters.words import GLYPHS, folded, heading, repeat, rows, summary, tagged, worst_first
+from probes.reporters.words import GLYPHS, folded, heading, repeat, rows, skips, summary, tagged, worst_first
 
 if TYPE_CHECKING:
     from probes.model import Finding, Run
@@ -37,9 +37,8 @@ def report(run: Run, out: TextIO) -> None:
         page.blank()
         page.finding(finding)
     page.blank()
-    for skipped in run.skipped:
-        who = f"{skipped.case} with {skipped.client}" if skipped.client else skipped.case
-        page.line(f"skipped  {who}: {skipped.reason}", style="dim")
+    for where, client, reason in skips(run.skipped):
+        page.line(f"skipped  {where}{f' with {client}' if client else ''}: {reason}", style="dim")
     page.line(summary(run), style="bold")
     page.line(f"{run.verdict} · run {run.id}", style="bold")
 

@@ -15,6 +15,7 @@ from probes.reporters.words import (
     headline,
     repeat,
     rows,
+    skips,
     summary,
     tagged,
     worst_first,
@@ -105,9 +106,9 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
     for number, finding in enumerate(findings, 1):
         title = f'<a href="#f{number}">{_text(finding.title)}</a>'
         yield f"<tr><td>{_verdict(finding)}</td>{_where(finding.case, finding.client)}<td>{title}</td></tr>"
-    for skipped in run.skipped:
-        where = _where(skipped.case, skipped.client)
-        yield f'<tr><td><b class="skipped">○ skipped</b></td>{where}<td>{_text(skipped.reason)}</td></tr>'
+    for case, client, reason in skips(run.skipped):
+        where = _where(case, client)
+        yield f'<tr><td><b class="skipped">○ skipped</b></td>{where}<td>{_text(reason)}</td></tr>'
     yield "</tbody>"
     yield "</table>"
 

@@ -17,6 +17,7 @@ from probes.reporters.words import (
     headline,
     repeat,
     rows,
+    skips,
     summary,
     tagged,
     worst_first,
@@ -66,8 +67,8 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         verdict = f"{GLYPHS[finding.verdict]} {finding.verdict}{' (accepted)' if finding.accepted else ''}"
         yield _row(verdict, finding.case, finding.client, finding.title, tagged(finding))
-    for skipped in run.skipped:
-        yield _row("○ skipped", skipped.case, skipped.client, skipped.reason, "")
+    for where, client, reason in skips(run.skipped):
+        yield _row("○ skipped", where, client, reason, "")
 
 
 def _row(*cells: str | None) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from probes.reporters.words import skips
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -46,7 +48,10 @@ def report(
         f"money    {_money(tokens, price, target.model)}",
         f"time     about {_minutes(seconds)} where the server answers at once",
         f"budget   {_or_none(budget.requests)} requests, {_or_none(budget.tokens)} tokens{usd}",
-        *(f"skipped  {s.case}{f' with {s.client}' if s.client else ''}: {s.reason}" for s in skipped),
+        *(
+            f"skipped  {where}{f' with {client}' if client else ''}: {reason}"
+            for where, client, reason in skips(skipped)
+        ),
         "nothing was sent",
     ]
     out.write("\n".join(lines) + "\n")

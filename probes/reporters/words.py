@@ -10,7 +10,7 @@ from probes.model import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from probes.model import Finding, Run
+    from probes.model import Finding, Run, Skipped
 
 ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN, Verdict.PASS)
 GLYPHS = {
@@ -38,6 +38,15 @@ def heading(run: Run) -> Iterator[str]:
     if run.time_scale != 1:
         about.append(f"lab time, {1 / run.time_scale:g} times faster than the clock")
     yield " · ".join(about)
+
+
+def skips(skipped: Iterable[Skipped]) -> Iterator[tuple[str, str | None, str]]:
+    """(where, client, reason), the cases that one client skips for one reason in one row."""
+    cases: dict[tuple[str | None, str], list[str]] = {}
+    for each in skipped:
+        cases.setdefault((each.client, each.reason), []).append(each.case)
+    for (client, reason), where in cases.items():
+        yield where[0] if len(where) == 1 else f"{len(where)} cases", client, reason
 
 
 def headline(run: Run) -> str:

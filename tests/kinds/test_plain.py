@@ -153,7 +153,7 @@ def test_of_a_slow_server_no_more_clients_are_asked_than_at_once():
     five = (*ALL, replace(HTTPX, name="b"), replace(HTTPX, name="c"))
     SENT.update(b=SENT["httpx"], c=SENT["httpx"])
     try:
-        for seconds, left in ((3.5, True), (0.5, False)):
+        for seconds, left in ((5.5, True), (0.5, False)):
             slow = replace(answer("good"), timeline=Timeline(upload_end=0.0, headers=seconds, end=seconds))
             findings, server = told(case("completion", five), lambda _, slow=slow: slow)
             assert len(server.calls) == (4 if left else 5)
