@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from probes.clients import reasoning
+from probes.clients.filler import filler
 from probes.credentials import made_up_key
 
 if TYPE_CHECKING:
@@ -41,10 +42,13 @@ def method(ask: Ask) -> str:
 def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     """The JSON body, which is also the SDK call's keyword arguments, see `reasoning.as_arguments`.
 
-    The salt stands first, so that no prefix cache can answer for the model.
+    The salt stands first, so that no prefix cache can answer for the model. Beside a filler it is another message that
+    is invalid: some servers repeat what they refuse (https://github.com/vllm-project/vllm quotes pydantic's `input`).
     """
     if ask.recipe == "invalid":
         messages: Any = "edgeprobe"
+        if ask.filler:
+            messages = [{"role": "user", "content": filler(ask.filler, salt)}, messages]
     else:
         text = _COUNT if ask.recipe == "count" else _HELLO
         messages = [{"role": "user", "content": f"[{salt}] {text}" if salt else text}]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
 from probes.kinds.isolate import isolate
+from probes.kinds.load import REQUESTS
 from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
+from probes.kinds.sizes import sizes
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
@@ -37,6 +39,7 @@ def identity(case: Case) -> Flow:
         if study.tainted:
             return [*findings, tainted(study)]
         findings += found
+    findings += yield from sizes(study)
     return findings + said_nothing(study) + _let_pass(study)
 
 
@@ -217,15 +220,21 @@ def _let_pass(study: Study) -> list[Finding]:
     ]
 
 
-def bound(_: Case) -> Bound:
-    return Bound(CEILING, 2 * CEILING, 5.0)
+def bound(case: Case) -> Bound:
+    requests = CEILING + (REQUESTS if case.params["sizes"] else 0)
+    return Bound(requests, 2 * requests, 10.0 if case.params["sizes"] else 5.0)
 
 
 SPEC = KindSpec(
     flow=identity,
     about="which clients the edge refuses, and for which part of their identity; no key, no inference",
     bound=bound,
-    defaults={"repeats": 3, "patience": 10.0},
-    limits={"repeats": (1, 20), "patience": (0.1, 3600)},
+    defaults={"repeats": 3, "patience": 10.0, "sizes": [], "upload": 10_000_000},
+    limits={
+        "repeats": (1, 20),
+        "patience": (0.1, 3600),
+        "sizes": (2048, 10_000_000),
+        "upload": (4096, 100_000_000),
+    },
     keyed=False,
 )
