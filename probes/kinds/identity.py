@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
 from probes.kinds.isolate import isolate
+from probes.kinds.keyed import exempts, in_words, keyed
 from probes.kinds.load import REQUESTS
 from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
 from probes.kinds.sizes import sizes
@@ -39,6 +40,7 @@ def identity(case: Case) -> Flow:
         if study.tainted:
             return [*findings, tainted(study)]
         findings += found
+    findings += yield from keyed(study)
     findings += yield from sizes(study)
     return findings + said_nothing(study) + _let_pass(study)
 
@@ -66,19 +68,23 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     if (astray := _another_way(study, name, pair, seen)) is not None:
         return [astray]
     isolation = yield from isolate(study, name, pair)
+    key = yield from exempts(study, name)
     # A rule that has begun to count us meanwhile would look like one against the client: the control is asked last.
     last = yield from study.one(study.trial("confirm", study.control))
     if last.not_sent is not None:
         return [unconfirmed(study, group, name, Reason(last.not_sent))]
-    return [_refused(study, scope, pair, seen, isolation)]
+    return [_refused(study, scope, pair, seen, isolation, key)]
 
 
-def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: Isolation) -> Finding:
+def _refused(
+    study: Study, scope: list[str], pair: Twin, seen: Side, isolation: Isolation, key: Twin | None
+) -> Finding:
     name = scope[0]
     variant, control = _last(pair.variant), _last(pair.control)
     code = outcome_code(variant)
     passing = study.ranked(list({call.trial.client for call in study.passing()} - study.failing()))
-    must_pass = any(study.must_pass(client) for client in scope)
+    exempt = key is not None and key.claimed
+    must_pass = any(study.must_pass(client) for client in scope) and not exempt
     let_pass = f"let pass {pair.control.n - pair.control.k} of {pair.control.n}"
     beside = f"{study.control} with the same request in the same minute: {shown(control)}, {let_pass}"
     pass_ = f"{in_title(study.case, passing)} pass{'es' if len(passing) == 1 else ''}"
@@ -94,11 +100,13 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         control=isolation.control or control.id,
         variant=isolation.variant or variant.id,
         confounders=isolation.confounders,
-        title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}",
+        title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}"
+        + (" unless the key is known" if exempt else ""),
         detail=(
             ("seen", f"{shown(variant)}, {seen.k} of {seen.n}; {beside}"),
             *isolation.detail,
-            ("so", f"every customer on {listed(scope)} is locked out; {pass_}"),
+            *in_words(key),
+            ("so", f"{_locked_out(scope, exempt=exempt)}; {pass_}"),
             *emulated(study.case, scope),
             *named(variant),
         ),
@@ -108,6 +116,12 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         evidence=evidence((*seen.calls, *pair.control.calls)),
         reproduce=isolation.reproduce,
     )
+
+
+def _locked_out(scope: list[str], *, exempt: bool) -> str:
+    if exempt:
+        return f"a customer on {listed(scope)} whose key is wrong or has expired is not told so"
+    return f"every customer on {listed(scope)} is locked out"
 
 
 def _last(side: Side) -> Exchange:

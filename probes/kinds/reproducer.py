@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from probes.model import Case
 
 
-def curl_command(case: Case, endpoint: str, headers: Mapping[str, str | None]) -> str:
-    """A curl line with a made-up key and `headers`; fit to be pasted into a shell."""
+def curl_command(
+    case: Case, endpoint: str, headers: Mapping[str, str | None], data: str | None = None
+) -> str:
+    """A curl line with a made-up key and `headers`; fit to be pasted into a shell. `data`: `@-` for standard input."""
     route = case.target.routes[case.route]
     ask = Ask(endpoint, recipe="invalid", cap=1, key="made_up")
     auth = (
@@ -34,14 +36,29 @@ def curl_command(case: Case, endpoint: str, headers: Mapping[str, str | None]) -
         "content-type: application/json",
         "-H",
         auth,
-        "-d",
-        json.dumps(dialect.body(case.target, ask, "")),
+        "-d" if data is None else "--data-binary",
+        json.dumps(dialect.body(case.target, ask, "")) if data is None else data,
     ]
     if route.family is not None:
         words.append(f"-{route.family}")
     if route.connect_to:
         words += ["--connect-to", f"::{route.connect_to}"]
     return shlex.join(words)
+
+
+def sized_command(case: Case, endpoint: str, size: int, headers: Mapping[str, str | None]) -> str:
+    """The same with a body of `size` bytes, which is made beside it."""
+    ask = Ask(endpoint, recipe="invalid", cap=1, filler=1, key="made_up")
+    small = json.dumps(dialect.body(case.target, ask, "x"), separators=(",", ":"))
+    before, after = _around_filler(small)
+    text = f"print({before!r} + 'a' * {size - len(before) - len(after)} + {after!r}, end='')"
+    body = shlex.join(["python3", "-c", text])
+    return f"{body} | {curl_command(case, endpoint, headers, data='@-')}"
+
+
+def _around_filler(body: str) -> tuple[str, str]:
+    at = body.index('"content":"') + len('"content":"')
+    return body[:at], body[at + 1 :]
 
 
 _SDKS = {

@@ -127,7 +127,7 @@ class Study:
         came = [call for call in calls if call.last is not None]
         self._asked += len(came)
         self._seconds += sum(map(took, came)) / together
-        self.controls += [c for c in came if c.trial.client == self.control and not _edits(c)]
+        self.controls += [c for c in came if c.trial.client == self.control and _plain(c)]
 
     # --- knowing -----------------------------------------------------------------------------------------
 
@@ -219,5 +219,7 @@ def took(call: Call) -> float:
     return (timeline.end if call.last.error is not None else timeline.headers) or 0.0
 
 
-def _edits(call: Call) -> bool:
-    return isinstance(call.trial.request, Ask) and bool(call.trial.request.edits)
+def _plain(call: Call) -> bool:
+    """As in the screening: a rule may look at the key, too."""
+    request = call.trial.request
+    return isinstance(request, Ask) and not request.edits and request.key == "made_up"

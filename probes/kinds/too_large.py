@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, listed, named, outcome_code, shown
 from probes.kinds.load import body_bytes, failed_by_size, in_words
+from probes.kinds.reproducer import sized_command
 from probes.kinds.study import evidence, passed
 from probes.kinds.suspect import UA
-from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict
+from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Reproduce, Verdict
 from probes.twins import REPEATS, confounders
 
 if TYPE_CHECKING:
@@ -132,8 +133,32 @@ def by_size(study: Study, refusal: Refusal) -> Finding:
         figures=_figures(refusal),
         confidence=Confidence.HIGH if refusal.claimed else Confidence.LOW,
         reason=None if refusal.claimed else Reason.MIXED if refusal.mixed else Reason.TOO_FEW,
+        next_test=_next_test(refusal),
         evidence=evidence((*seen.calls, *refusal.twin.control.calls, *refusal.beside.calls)),
+        reproduce=_command(study, refusal),
     )
+
+
+def _next_test(refusal: Refusal) -> str | None:
+    made = refusal.large.attribution
+    if refusal.bracket is None:
+        return made and made.next_test
+    at_the_api = made is not None and made.layer is Layer.ORIGIN
+    return (
+        None
+        if at_the_api
+        else "the same two sizes, just below and just above the limit, straight to the origin"
+    )
+
+
+def _command(study: Study, refusal: Refusal) -> Reproduce | None:
+    """By curl, where its own identity plays no part or the user agent is all of it."""
+    by_agent = refusal.by_agent is not None and refusal.by_agent.claimed
+    if refusal.bracket is None or (refusal.others and not by_agent):
+        return None
+    headers = {UA: _agent(refusal)} if by_agent else {}
+    size = body_bytes(refusal.bracket[1])
+    return Reproduce(sized_command(study.case, study.endpoint, size, headers))
 
 
 def _by_the_api(refusal: Exchange) -> bool:
@@ -201,11 +226,14 @@ def _because(refusal: Refusal) -> str:
         left = "it was not tried which part" if refusal.by_agent is None else "it is not the user agent alone"
         return f"a large body together with the client that sends it; either without the other is let pass; {left}"
     other = refusal.by_agent.control
-    agent = next((value for name, value in refusal.large.request.headers if name.lower() == UA), "")
     return (
-        f"a large body together with the user agent {agent!r}; either without the other is let pass: "
+        f"a large body together with the user agent {_agent(refusal)!r}; either without the other is let pass: "
         f"the same body from the same client under another user agent {other.n - other.k} of {other.n}"
     )
+
+
+def _agent(refusal: Refusal) -> str:
+    return next((value for name, value in refusal.large.request.headers if name.lower() == UA), "")
 
 
 def _consequence(refusal: Refusal) -> tuple[tuple[str, str], ...]:
