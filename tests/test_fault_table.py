@@ -20,7 +20,7 @@ from probes.model import Layer, Run, Verdict
 SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1}
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
 KEY = "EDGEPROBE_LAB_KEY"
-OVERRIDES = {"long": {"tokens": "690"}, "identity": {"patience": "600"}}
+OVERRIDES = {"long": {"tokens": "690"}, "identity": {"patience": "600"}, "edge": {"patience": "600"}}
 """A hang costs scaled time more than the seconds that a case has patience for."""
 
 
@@ -48,7 +48,16 @@ def holds(row: Expectation, run: Run) -> bool:
         and (row.kind or f.kind != "connection")
         and (row.client in {None, f.client} or _names(f, row))
     ]
-    return any(all(v is None or getattr(f, k) == v for k, v in wanted.items()) for f in looked_at)
+    if row.run not in {None, run.verdict}:
+        return False
+    return any(all(v is None or _says(f, k, v) for k, v in wanted.items()) for f in looked_at)
+
+
+def _says(finding, member, wanted) -> bool:
+    if member == "says":
+        return wanted in " ".join(text for _, text in finding.detail)
+    found = getattr(finding, member)
+    return (found is not None if member == "next_test" else found) == wanted
 
 
 def _names(finding, row) -> bool:

@@ -13,7 +13,7 @@ from probes.kinds.conclude import conclude, emulated, in_title, listed, named, o
 from probes.kinds.isolate import isolate
 from probes.kinds.keyed import exempts, in_words, keyed
 from probes.kinds.load import REQUESTS
-from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
+from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed, whose
 from probes.kinds.sizes import sizes
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
@@ -112,7 +112,7 @@ def _refused(
         ),
         confidence=isolation.confidence,
         reason=isolation.reason,
-        next_test=isolation.next_test,
+        next_test=isolation.next_test or whose(variant),
         evidence=evidence((*seen.calls, *pair.control.calls)),
         reproduce=isolation.reproduce,
     )

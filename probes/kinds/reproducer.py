@@ -47,18 +47,14 @@ def curl_command(
 
 
 def sized_command(case: Case, endpoint: str, size: int, headers: Mapping[str, str | None]) -> str:
-    """The same with a body of `size` bytes, which is made beside it."""
+    """The same with a body of `size` bytes, which the shell makes."""
     ask = Ask(endpoint, recipe="invalid", cap=1, filler=1, key="made_up")
-    small = json.dumps(dialect.body(case.target, ask, "x"), separators=(",", ":"))
-    before, after = _around_filler(small)
-    text = f"print({before!r} + 'a' * {size - len(before) - len(after)} + {after!r}, end='')"
-    body = shlex.join(["python3", "-c", text])
-    return f"{body} | {curl_command(case, endpoint, headers, data='@-')}"
-
-
-def _around_filler(body: str) -> tuple[str, str]:
+    body = json.dumps(dialect.body(case.target, ask, "x"), separators=(",", ":"))
     at = body.index('"content":"') + len('"content":"')
-    return body[:at], body[at + 1 :]
+    before, after = shlex.quote(body[:at]), shlex.quote(body[at + 1 :])
+    many = size - len(body) + 1
+    made = f"printf %s {before}; head -c {many} /dev/zero | tr '\\0' a; printf %s {after}"
+    return f"{{ {made}; }} | {curl_command(case, endpoint, headers, data='@-')}"
 
 
 _SDKS = {

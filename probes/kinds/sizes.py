@@ -148,10 +148,11 @@ def _confirm(
 ) -> Generator[Sequence[Trial], list[Call], Refusal | NotSent]:
     """Pairs of one client, and another client's large body beside them, until the sides are what a claim needs."""
     names = [scope[0], *others[:1]]
-    pairs = 0
+    pairs, small, large = 0, len(round_.small), len(round_.large)
     while True:
         twin = Twin(round_.of(scope, round_.small), round_.of(scope, round_.large))
-        refusal = Refusal(scope, others, twin, round_.of(others, round_.large))
+        again = Twin(round_.of(scope, round_.small[small:]), round_.of(scope, round_.large[large:]))
+        refusal = Refusal(scope, others, twin, again, round_.of(others, round_.large))
         enough = pairs >= (MORE if refusal.mixed else REPEATS)
         if refusal.claimed or enough or not load.affords(SMALL, *(round_.size for _ in names)):
             return refusal

@@ -28,22 +28,27 @@ _TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 @dataclass
 class Refusal:
     """`scope`: the clients refused, the representative first; `others`: those let pass with the same size. `twin`: the
-    small bodies of the scope against its large ones; `beside`: the large ones of the others. `by_agent`: the
-    representative with another's user agent against itself, where that was tried.
+    small bodies of the scope against its large ones; `again`: those of them that were asked because of a refusal;
+    `beside`: the large ones of the others. `by_agent`: the representative with another's user agent against itself,
+    where that was tried.
     """
 
     scope: list[str]
     others: list[str]
     twin: Twin
+    again: Twin
     beside: Side
     by_agent: Twin | None = None
     noted: list[Call] = field(default_factory=list)
 
     @property
     def claimed(self) -> bool:
-        """By the size, and where others are let pass, by size and client together."""
+        """By the size, and where others are let pass, by size and client together.
+
+        Where answers are mixed, the exact test has to say so of those alone that no refusal chose, too.
+        """
         alone = not self.others or (self.beside.passed and self.beside.n >= REPEATS)
-        return self.twin.claimed and alone
+        return self.twin.claimed and alone and (not self.mixed or self.again.claimed)
 
     @property
     def mixed(self) -> bool:
@@ -64,7 +69,8 @@ class Refusal:
     def bracket(self) -> tuple[Call, Call] | None:
         """The largest let pass of those below, and the smallest refused; `None` where answers do not tell."""
         below = [call for call in self.noted if passed(call) and body_bytes(call) < body_bytes(self.refused)]
-        return (max(below, key=body_bytes), self.refused) if self.claimed and below else None
+        told = self.claimed and not self.mixed and below
+        return (max(below, key=body_bytes), self.refused) if told else None
 
     @property
     def small(self) -> Exchange | None:
@@ -131,7 +137,7 @@ def by_size(study: Study, refusal: Refusal) -> Finding:
             *named(large),
         ),
         figures=_figures(refusal),
-        confidence=Confidence.HIGH if refusal.claimed else Confidence.LOW,
+        confidence=_confidence(refusal),
         reason=None if refusal.claimed else Reason.MIXED if refusal.mixed else Reason.TOO_FEW,
         next_test=_next_test(refusal),
         evidence=evidence((*seen.calls, *refusal.twin.control.calls, *refusal.beside.calls)),
@@ -139,10 +145,16 @@ def by_size(study: Study, refusal: Refusal) -> Finding:
     )
 
 
+def _confidence(refusal: Refusal) -> Confidence:
+    if not refusal.claimed:
+        return Confidence.LOW
+    return Confidence.MEDIUM if refusal.mixed else Confidence.HIGH
+
+
 def _next_test(refusal: Refusal) -> str | None:
     made = refusal.large.attribution
     if refusal.bracket is None:
-        return made and made.next_test
+        return made.next_test if made is not None else None
     at_the_api = made is not None and made.layer is Layer.ORIGIN
     return (
         None
@@ -201,6 +213,8 @@ def _title(refusal: Refusal) -> str:
     )
     if not refusal.claimed:
         return f"{names} {are} refused {where} with a large body; that the size is why is not proven"
+    if refusal.mixed:
+        return f"{names} {are} refused {where} now and then with bodies that are large"
     if refusal.others:
         return f"{names} {are} refused {where} with bodies {above}, others are not"
     return f"Bodies {above} are refused {where}"
@@ -220,6 +234,8 @@ def _seen(refusal: Refusal) -> str:
 def _because(refusal: Refusal) -> str:
     if not refusal.claimed:
         return f"not isolated: {'the answers are mixed' if refusal.mixed else 'there are too few answers'}"
+    if refusal.mixed:
+        return "the size: large bodies are refused now and then, small ones are not; where the limit lies is not measured"
     if not refusal.others:
         return "the size alone: with a small body each of these clients is let pass, and no client with a large one"
     if refusal.by_agent is None or not refusal.by_agent.claimed:
