@@ -82,7 +82,7 @@ def in_words(pair: Twin | None) -> tuple[tuple[str, str], ...]:
     k, n = pair.control.k, pair.control.n
     if pair.claimed:
         return (("key", f"with the configured key the same request is let pass, {n - k} of {n}"),)
-    return (("key", f"with the configured key it is refused {k} of {n} times"),)
+    return (("key", f"refused with the configured key{', too' if k == n else ''}: {k} of {n}"),)
 
 
 def _refused(study: Study, scope: list[str], others: list[str], pair: Twin) -> Finding:

@@ -106,7 +106,7 @@ def test_a_rule_whatever_the_key():
     findings, _ = keyed(refuses(lambda a: a.has(UA, "openai")))
     [found] = [f for f in findings if f.code != "ok"]
     assert (found.code, found.verdict, found.factor) == ("blocked.client", Verdict.FAIL, Factor.USER_AGENT)
-    assert dict(found.detail)["key"] == "with the configured key it is refused 3 of 3 times"
+    assert dict(found.detail)["key"] == "refused with the configured key, too: 3 of 3"
 
 
 def test_a_key_that_is_refused_once():
