@@ -264,6 +264,7 @@ class Ask:
 
     `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `invalid` (refused by type
     before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
+    `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes.
     `model`: another than the target's. `gzipped`: the body goes compressed, as some gateways and middlewares of
@@ -274,6 +275,7 @@ class Ask:
     recipe: Literal["hello", "count", "invalid"] = "hello"
     stream: bool = False
     cap: int = 16
+    filler: int = 0
     key: Literal["target", "made_up"] = "target"
     edits: Mapping[str, str | None] = field(default_factory=dict)
     cap_name: OutputCap = "max_tokens"

@@ -11,7 +11,7 @@ from probes.errors import UsageError
 from probes.model import Client, Skipped
 
 KINDS = {
-    "identity": {"repeats": 3, "name": "x", "sizes": [1, 2]},
+    "identity": {"repeats": 3, "name": "x", "rounds": [1, 2]},
     "completion": {},
     "length": {"hold": 130.0, "any": None, "fast": False},
 }
@@ -61,7 +61,7 @@ def test_a_case(built):
     assert case.id == "s/identity/name=a%2Fb%20c/repeats=5"
     assert (case.suite, case.kind, case.route, case.target) == ("s", "identity", "edge", TARGET)
     assert [client.name for client in case.clients] == ["openai-py", "curl", "litellm"]
-    assert case.params == {"repeats": 5, "name": "a/b c", "sizes": [1, 2]}
+    assert case.params == {"repeats": 5, "name": "a/b c", "rounds": [1, 2]}
     assert skipped == []
 
 
@@ -72,7 +72,7 @@ def test_a_case(built):
         ("{kind: completion, route: eu}", "s/completion/route=eu"),
         ("{kind: length, with: {hold: 130, fast: true}}", "s/length/fast=true/hold=130"),
         ("{kind: length, with: {hold: 0.5}}", "s/length/hold=0.5"),
-        ("{kind: identity, with: {sizes: [1, 20]}}", "s/identity/sizes=1,20"),
+        ("{kind: identity, with: {rounds: [1, 20]}}", "s/identity/rounds=1,20"),
     ],
     ids=["bare", "route", "bool and whole number", "fraction", "list"],
 )
@@ -96,21 +96,21 @@ def test_set_overrides_every_case_that_has_the_parameter(built):
     """`--set` beats the row, is typed by the default and shows in the id."""
     cases, _ = built(
         "  - {kind: identity, with: {repeats: 5}}\n  - {kind: completion}\n  - {kind: length}\n",
-        overrides={"repeats": "1", "sizes": "7,8", "fast": "true", "hold": "12"},
+        overrides={"repeats": "1", "rounds": "7,8", "fast": "true", "hold": "12"},
     )
     assert [case.id for case in cases] == [
-        "s/identity/repeats=1/sizes=7,8",
+        "s/identity/repeats=1/rounds=7,8",
         "s/completion",
         "s/length/fast=true/hold=12",
     ]
-    assert cases[0].params["sizes"] == [7, 8]
+    assert cases[0].params["rounds"] == [7, 8]
 
 
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
         ({"repeat": "1"}, "--set repeat: no case of s has it; did you mean repeats?"),
-        ({"hold": "1"}, "--set hold: no case of s has it; valid: name, repeats, sizes"),
+        ({"hold": "1"}, "--set hold: no case of s has it; valid: name, repeats, rounds"),
         ({"repeats": "x"}, "--set repeats: must be a whole number, not 'x'"),
         ({"repeats": "1.5"}, "--set repeats: must be a whole number, not '1.5'"),
     ],
@@ -192,7 +192,7 @@ def test_every_number_has_limits_that_its_default_keeps():
             "with.repeats: must be a whole number, not True",
             id="true",
         ),
-        pytest.param("{kind: identity, with: {sizes: 1}}", "with.sizes: must be a list, not 1", id="list"),
+        pytest.param("{kind: identity, with: {rounds: 1}}", "with.rounds: must be a list, not 1", id="list"),
         pytest.param("{kind: identity, with: {name: 1}}", "with.name: must be text, not 1", id="text"),
         pytest.param(
             "{kind: length, with: {hold: true}}", "with.hold: must be a number, not True", id="number"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from probes.clients import reasoning
+from probes.clients.filler import filler
 from probes.credentials import made_up_key
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def method(ask: Ask) -> str:
 def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     """The JSON body, which is also the SDK call's keyword arguments, see `reasoning.as_arguments`.
 
-    The salt stands first, so that no prefix cache can answer for the model.
+    The salt stands first, so that no prefix cache can answer for the model. Beside a filler it is another message that
+    is invalid: some servers repeat what they refuse (https://github.com/vllm-project/vllm quotes pydantic's `input`).
     """
     text = _COUNT if ask.recipe == "count" else _HELLO
     said = f"[{salt}] {text}" if salt else text
@@ -54,7 +56,10 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
             "max_output_tokens": ask.cap,
         }
         return out | ({"stream": True} if ask.stream else {})
-    messages = "edgeprobe" if invalid else [{"role": "user", "content": said}]
+    messages: Any = [{"role": "user", "content": said}]
+    if invalid:
+        filled = {"role": "user", "content": filler(ask.filler, salt)}
+        messages = [filled, "edgeprobe"] if ask.filler else "edgeprobe"
     out = {"model": ask.model or target.model, "messages": messages, ask.cap_name: ask.cap}
     if ask.stream:
         out["stream"] = True

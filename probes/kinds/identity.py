@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
 from probes.kinds.isolate import isolate
-from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed
+from probes.kinds.keyed import exempts, in_words, keyed
+from probes.kinds.load import REQUESTS
+from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed, whose
+from probes.kinds.sizes import sizes
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
@@ -37,6 +40,8 @@ def identity(case: Case) -> Flow:
         if study.tainted:
             return [*findings, tainted(study)]
         findings += found
+    findings += yield from keyed(study)
+    findings += yield from sizes(study)
     return findings + said_nothing(study) + _let_pass(study)
 
 
@@ -63,19 +68,23 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     if (astray := _another_way(study, name, pair, seen)) is not None:
         return [astray]
     isolation = yield from isolate(study, name, pair)
+    key = yield from exempts(study, name)
     # A rule that has begun to count us meanwhile would look like one against the client: the control is asked last.
     last = yield from study.one(study.trial("confirm", study.control))
     if last.not_sent is not None:
         return [unconfirmed(study, group, name, Reason(last.not_sent))]
-    return [_refused(study, scope, pair, seen, isolation)]
+    return [_refused(study, scope, pair, seen, isolation, key)]
 
 
-def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: Isolation) -> Finding:
+def _refused(
+    study: Study, scope: list[str], pair: Twin, seen: Side, isolation: Isolation, key: Twin | None
+) -> Finding:
     name = scope[0]
     variant, control = _last(pair.variant), _last(pair.control)
     code = outcome_code(variant)
     passing = study.ranked(list({call.trial.client for call in study.passing()} - study.failing()))
-    must_pass = any(study.must_pass(client) for client in scope)
+    exempt = key is not None and key.claimed
+    must_pass = any(study.must_pass(client) for client in scope) and not exempt
     let_pass = f"let pass {pair.control.n - pair.control.k} of {pair.control.n}"
     beside = f"{study.control} with the same request in the same minute: {shown(control)}, {let_pass}"
     pass_ = f"{in_title(study.case, passing)} pass{'es' if len(passing) == 1 else ''}"
@@ -91,20 +100,28 @@ def _refused(study: Study, scope: list[str], pair: Twin, seen: Side, isolation: 
         control=isolation.control or control.id,
         variant=isolation.variant or variant.id,
         confounders=isolation.confounders,
-        title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}",
+        title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused {_where(variant)}"
+        + (" unless the key is known" if exempt else ""),
         detail=(
             ("seen", f"{shown(variant)}, {seen.k} of {seen.n}; {beside}"),
             *isolation.detail,
-            ("so", f"every customer on {listed(scope)} is locked out; {pass_}"),
+            *in_words(key),
+            ("so", f"{_locked_out(scope, exempt=exempt)}; {pass_}"),
             *emulated(study.case, scope),
             *named(variant),
         ),
         confidence=isolation.confidence,
         reason=isolation.reason,
-        next_test=isolation.next_test,
+        next_test=isolation.next_test or whose(variant),
         evidence=evidence((*seen.calls, *pair.control.calls)),
         reproduce=isolation.reproduce,
     )
+
+
+def _locked_out(scope: list[str], *, exempt: bool) -> str:
+    if exempt:
+        return f"a customer on {listed(scope)} whose key is wrong or has expired is not told so"
+    return f"every customer on {listed(scope)} is locked out"
 
 
 def _last(side: Side) -> Exchange:
@@ -217,15 +234,21 @@ def _let_pass(study: Study) -> list[Finding]:
     ]
 
 
-def bound(_: Case) -> Bound:
-    return Bound(CEILING, 2 * CEILING, 5.0)
+def bound(case: Case) -> Bound:
+    requests = CEILING + (REQUESTS if case.params["sizes"] else 0)
+    return Bound(requests, 2 * requests, 10.0 if case.params["sizes"] else 5.0)
 
 
 SPEC = KindSpec(
     flow=identity,
     about="which clients the edge refuses, and for which part of their identity; no key, no inference",
     bound=bound,
-    defaults={"repeats": 3, "patience": 10.0},
-    limits={"repeats": (1, 20), "patience": (0.1, 3600)},
+    defaults={"repeats": 3, "patience": 10.0, "sizes": [], "upload": 10_000_000},
+    limits={
+        "repeats": (1, 20),
+        "patience": (0.1, 3600),
+        "sizes": (2048, 10_000_000),
+        "upload": (4096, 100_000_000),
+    },
     keyed=False,
 )

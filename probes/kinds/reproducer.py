@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from probes.model import Case
 
 
-def curl_command(case: Case, endpoint: str, headers: Mapping[str, str | None]) -> str:
-    """A curl line with a made-up key and `headers`; fit to be pasted into a shell."""
+def curl_command(
+    case: Case, endpoint: str, headers: Mapping[str, str | None], data: str | None = None
+) -> str:
+    """A curl line with a made-up key and `headers`; fit to be pasted into a shell. `data`: `@-` for standard input."""
     route = case.target.routes[case.route]
     ask = Ask(endpoint, recipe="invalid", cap=1, key="made_up")
     auth = (
@@ -34,14 +36,25 @@ def curl_command(case: Case, endpoint: str, headers: Mapping[str, str | None]) -
         "content-type: application/json",
         "-H",
         auth,
-        "-d",
-        json.dumps(dialect.body(case.target, ask, "")),
+        "-d" if data is None else "--data-binary",
+        json.dumps(dialect.body(case.target, ask, "")) if data is None else data,
     ]
     if route.family is not None:
         words.append(f"-{route.family}")
     if route.connect_to:
         words += ["--connect-to", f"::{route.connect_to}"]
     return shlex.join(words)
+
+
+def sized_command(case: Case, endpoint: str, size: int, headers: Mapping[str, str | None]) -> str:
+    """The same with a body of `size` bytes, which the shell makes."""
+    ask = Ask(endpoint, recipe="invalid", cap=1, filler=1, key="made_up")
+    body = json.dumps(dialect.body(case.target, ask, "x"), separators=(",", ":"))
+    at = body.index('"content":"') + len('"content":"')
+    before, after = shlex.quote(body[:at]), shlex.quote(body[at + 1 :])
+    many = size - len(body) + 1
+    made = f"printf %s {before}; head -c {many} /dev/zero | tr '\\0' a; printf %s {after}"
+    return f"{{ {made}; }} | {curl_command(case, endpoint, headers, data='@-')}"
 
 
 _SDKS = {

@@ -214,9 +214,23 @@ def _nobody(study: Study) -> Step:
                 ("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),
                 *named(refusal),
             ),
+            next_test=whose(refusal) or "the same clients from a second vantage, on another network",
             evidence=evidence(study.refusing()),
         )
     ]
+
+
+def whose(refusal: Exchange) -> str | None:
+    """What tells the author of a refusal that nobody signed: the same words have come from in front of two vendors."""
+    made = refusal.attribution
+    if refusal.status is None or (
+        made is not None and made.layer is not Layer.UNKNOWN and is_refusal(refusal)
+    ):
+        return None
+    return (
+        "the same request from another network and without any proxy, then straight to the origin; compare the "
+        "certificate's issuer and the edge's own headers"
+    )
 
 
 def _but(study: Study) -> str:

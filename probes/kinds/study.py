@@ -126,8 +126,8 @@ class Study:
     def _note(self, calls: Sequence[Call], together: int = 1) -> None:
         came = [call for call in calls if call.last is not None]
         self._asked += len(came)
-        self._seconds += sum(map(_took, came)) / together
-        self.controls += [c for c in came if c.trial.client == self.control and not _edits(c)]
+        self._seconds += sum(map(took, came)) / together
+        self.controls += [c for c in came if c.trial.client == self.control and _plain(c)]
 
     # --- knowing -----------------------------------------------------------------------------------------
 
@@ -178,9 +178,13 @@ class Study:
             assert call.last is not None
             made = call.last.attribution
             alike = (made.layer, made.product, outcome_code(call.last), made.vendor_code) if made else ()
-            key = (*alike, apart(self.case.target, call.trial.client))
+            key = (*alike, self.apart(call.trial.client))
             found.setdefault(key, {}).setdefault(call.trial.client, call)
         return [list(members.values()) for members in found.values()]
+
+    def apart(self, client: str) -> object:
+        """What keeps this client's refusal from being told with others'."""
+        return apart(self.case.target, client)
 
     def must_pass(self, client: str) -> bool:
         return must_pass(self.case.client(client), self.case.target)
@@ -208,12 +212,14 @@ def evidence(calls: Iterable[Call]) -> tuple[str, ...]:
     return tuple(call.last.id for call in calls if call.last is not None)
 
 
-def _took(call: Call) -> float:
+def took(call: Call) -> float:
     """Seconds that the server made us wait."""
     assert call.last is not None
     timeline = call.last.timeline
     return (timeline.end if call.last.error is not None else timeline.headers) or 0.0
 
 
-def _edits(call: Call) -> bool:
-    return isinstance(call.trial.request, Ask) and bool(call.trial.request.edits)
+def _plain(call: Call) -> bool:
+    """As in the screening: a rule may look at the key, too."""
+    request = call.trial.request
+    return isinstance(request, Ask) and not request.edits and request.key == "made_up"

@@ -12,13 +12,13 @@ from typing import ClassVar, Literal
 from probes.bundled import bundled
 from probes.errors import ConfigError, did_you_mean
 from probes.lab.faults import catalogue
-from probes.model import STRICT, Confidence, Factor, Layer, Verdict
+from probes.model import STRICT, Confidence, Factor, Layer, Reason, Verdict
 from probes.strict_yaml import read
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A finding the run must hold; `None` is not compared."""
+    """A finding the run must hold; `None` is not compared. `next_test`: whether it names one; `says`: in its detail."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -29,13 +29,18 @@ class Expected:
     vendor_code: str | None = None
     factor: Factor | None = None
     confidence: Confidence | None = None
+    reason: Reason | None = None
+    retryable: bool | None = None
+    next_test: bool | None = None
+    says: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """`fault=None` is the healthy lab; `kind` and `client` narrow which findings are looked at.
+    """`fault=None` is the healthy lab; `kind` and `client` narrow which findings are looked at. `case`: the number of
+    the field case that the fault rebuilds.
 
-    Other findings of the run are free.
+    Other findings of the run are free; `run` is the verdict of all of it.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -46,6 +51,8 @@ class Expectation:
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None
     client: str | None = None
+    run: Verdict | None = None
+    case: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,3 +141,19 @@ def test_a_server_that_keeps_no_connection(run, origin, tmp_path):
     [found] = document["findings"]
     assert (code, found["code"], found["reason"]) == (3, "not_measured", "too_few")
     assert "connection: close" in found["detail"]
+
+
+def test_a_body_limit(run, origin, tmp_path):
+    """The limit is nginx's, for the size alone, and the measured bracket holds it; no large body is kept."""
+    limit = 100 * 1024
+    with nginx(tmp_path, origin, "client_max_body_size 100k;") as base_url:
+        code, document = run("identity", base_url, "--set", "sizes=65536,1048576")
+    [found] = troubles(document)
+    assert (code, found["code"], found["verdict"]) == (1, "size.rejected", "fail")
+    assert (found["layer"], found["product"], found["factor"]) == ("edge", "nginx", "size")
+    low, high = (found["figures"][name]["value"] for name in ("largest_passed", "smallest_refused"))
+    assert low <= limit < high <= 1.15 * low
+    assert "the size alone" in found["detail"]
+    large = [e for e in document["exchanges"] if (e["request"]["body_bytes"] or 0) > 65_536]
+    assert {e["client"] for e in large} == GENUINE
+    assert (tmp_path / "run.json").stat().st_size < 2_000_000

@@ -1,0 +1,129 @@
+"""Is a refusal by the TLS hello told from one by headers? The same header bytes over two stacks, with the curl that is
+installed (the field's case 5).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+
+import httpx
+import pytest
+import trustme
+from servers import program
+
+from probes.conduct import Order, conduct
+from probes.config import target_from_flags
+from probes.credentials import Secrets
+from probes.model import Factor, Layer, Verdict
+
+pytestmark = [pytest.mark.real, pytest.mark.realtime]
+API = b'{"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "param": null, "code": "invalid_api_key"}}'
+BLOCKED = b"error code: 1010"
+_HELLO_HEAD = 5 + 4 + 2 + 32  # record, handshake, version, random
+
+
+def cipher_suites(hello: bytes) -> bytes:
+    """Those that a TLS client offers, in its order: RFC 8446, 4.1.2."""
+    at = _HELLO_HEAD + 1 + hello[_HELLO_HEAD]
+    size = int.from_bytes(hello[at : at + 2])
+    return hello[at + 2 : at + 2 + size]
+
+
+class Fingerprinting:
+    """An API over TLS whose edge refuses one list of cipher suites by Cloudflare's 1010, whatever the headers say."""
+
+    def __init__(self, authority: trustme.CA) -> None:
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(self._context)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.seen: list[bytes] = []
+        self.refused: bytes | None = None
+
+    def serve(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                accepted, _ = self._listener.accept()
+                threading.Thread(target=self._answer, args=(accepted,), daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _answer(self, accepted: socket.socket) -> None:
+        suites = cipher_suites(accepted.recv(4096, socket.MSG_PEEK))
+        self.seen.append(suites)
+        with suppress(OSError), self._context.wrap_socket(accepted, server_side=True) as secured:
+            head, _, body = self._read(secured).partition(b"\r\n\r\n")
+            length = next((int(x.split(b":")[1]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")), 0)  # fmt: skip
+            while len(body) < length:
+                body += secured.recv(65536)
+            secured.sendall(self._said(refuses=suites == self.refused))
+
+    def _read(self, secured: ssl.SSLSocket) -> bytes:
+        got = b""
+        while b"\r\n\r\n" not in got:
+            if not (data := secured.recv(65536)):
+                raise ConnectionError
+            got += data
+        return got
+
+    @staticmethod
+    def _said(*, refuses: bool) -> bytes:
+        status, kind, body = (b"403 Forbidden", b"text/plain", BLOCKED) if refuses else (b"401 Unauthorized", b"application/json", API)  # fmt: skip
+        marks = b"server: cloudflare\r\ncf-ray: 8c0ffee0ddba11ad-FRA\r\nconnection: close\r\n"
+        return b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n%b\r\n%b" % (status, kind, len(body), marks, body)  # fmt: skip
+
+
+@pytest.fixture
+def edge(tmp_path, monkeypatch):
+    program("curl")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    for stronger in ("SSL_CERT_DIR", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(stronger, raising=False)
+    with running(Fingerprinting(authority)) as server:
+        yield server
+
+
+@contextmanager
+def running(server):
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.close()
+        thread.join()
+
+
+def identity(edge):
+    target = target_from_flags(f"https://127.0.0.1:{edge.port}/v1", "openai", "m", no_key=True, env_proxy=False)  # fmt: skip
+    return conduct(Order(("identity",), target, only=("openai-py", "httpx", "curl"), seed=7), Secrets(dict(os.environ)))  # fmt: skip
+
+
+def test_a_rule_by_the_tls_hello(edge):
+    """Python's stack is refused whatever its headers; its very header bytes over curl's stack are let pass."""
+    httpx.post(f"https://127.0.0.1:{edge.port}/v1/chat/completions", json={})
+    edge.refused = edge.seen[0]
+    run = identity(edge)
+    [found] = [f for f in run.findings if f.verdict is not Verdict.PASS]
+    assert (found.code, found.verdict, found.factor) == ("blocked.client", Verdict.FAIL, Factor.TLS)
+    assert (found.layer, found.product, found.vendor_code) == (Layer.EDGE, "Cloudflare", "1010")
+    assert found.client == "openai-py"
+    assert "httpx" in found.title
+    assert "the same headers sent by curl are let pass" in dict(found.detail)["because"]
+    assert "third TLS stack" in found.next_test
+    assert edge.refused in edge.seen
+    assert len(set(edge.seen)) > 1
+
+
+def test_no_rule(edge):
+    """Two stacks that are let pass bear no trouble."""
+    run = identity(edge)
+    assert {f.code for f in run.findings} == {"ok"}
