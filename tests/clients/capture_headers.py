@@ -6,7 +6,7 @@ and prints the rows of configs/clients.yaml that it saw. FOLDER holds what the p
     npm install --prefix FOLDER openai@6.49.0 @anthropic-ai/sdk@1.14.0 ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 \
         zod@4 axios@1.21.1 undici@7 @openai/codex @anthropic-ai/claude-code     # newer ones need Node 22
     uv venv FOLDER/venv && uv pip install --python FOLDER/venv requests aiohttp litellm==1.106.12
-    apt-get install default-jdk-headless libokhttp-java golang-go ruby chromium
+    apt-get install default-jdk-headless libokhttp-java golang-go ruby cargo librust-reqwest-dev chromium
 
 Values that the sender fills in stand as `{host}`, `{length}` and `{key}`. No program reaches farther than this machine
 where it is run under `unshare -n` with the loopback device up.
@@ -141,21 +141,79 @@ GO_ANTHROPIC = (
     .replace("@VERSION@", "1.4.1")
     .replace("@AUTH@", 'r.Header.Set("anthropic-version", "2023-06-01"); r.Header.Set("X-Api-Key", "@KEY@")')
 )
-RUBY_OPENAI = f"""
+RUBY_SDK = f"""
 require "net/http"; require "stringio"
 uri = URI("@URL@/v1/chat/completions")
 r = Net::HTTPGenericRequest.new("POST", true, true, uri.to_s)
 {{"x-stainless-arch" => "x64", "x-stainless-lang" => "ruby", "x-stainless-os" => "Linux",
- "x-stainless-package-version" => "0.23.3", "x-stainless-runtime" => RUBY_ENGINE,
+ "x-stainless-package-version" => "@VERSION@", "x-stainless-runtime" => RUBY_ENGINE,
  "x-stainless-runtime-version" => RUBY_ENGINE_VERSION, "accept" => "application/json",
- "content-type" => "application/json", "user-agent" => "OpenAI::Client/Ruby 0.23.3",
- "authorization" => "Bearer @KEY@", "x-stainless-retry-count" => "0", "x-stainless-timeout" => "600.0",
+ "content-type" => "application/json", "user-agent" => "@AGENT@ @VERSION@",
+ @AUTH@, "x-stainless-retry-count" => "0", "x-stainless-timeout" => "600.0",
 }}.each {{ |name, value| r[name] = value }}
 body = '{BODY}'
 r["content-length"] ||= body.bytesize.to_s
 r.body_stream = StringIO.new(body)
 Net::HTTP.new(uri.host, uri.port).request(r)
 """
+RUBY_OPENAI = (
+    RUBY_SDK.replace("@AGENT@", "OpenAI::Client/Ruby")
+    .replace("@VERSION@", "0.23.3")
+    .replace("@AUTH@", '"authorization" => "Bearer @KEY@"')
+)
+RUBY_ANTHROPIC = (
+    RUBY_SDK.replace("@AGENT@", "Anthropic::Client/Ruby")
+    .replace("@VERSION@", "1.20.0")
+    .replace("@AUTH@", '"anthropic-version" => "2023-06-01", "x-api-key" => "@KEY@"')
+)
+# Its headers are sorted by their names. X-Stainless-OS-Version, the kernel's, is left out: no two machines have the same.
+JAVA_SDK = f"""
+import okhttp3.*;
+public class Ask {{ public static void main(String[] a) throws Exception {{
+  RequestBody body = RequestBody.create(MediaType.get("application/json"), "{BODY.replace('"', chr(92) + '"')}".getBytes());
+  new OkHttpClient().newCall(new Request.Builder().url("@URL@/v1/chat/completions").post(body)
+    @FIRST@
+    .addHeader("X-Stainless-Lang", "java").addHeader("X-Stainless-OS", "Linux")
+    .addHeader("X-Stainless-Package-Version", "@VERSION@").addHeader("X-Stainless-Retry-Count", "0")
+    .addHeader("X-Stainless-Runtime", "JRE")
+    .addHeader("X-Stainless-Runtime-Version", System.getProperty("java.version"))
+    .addHeader("X-Stainless-Read-Timeout", "600").addHeader("X-Stainless-Timeout", "600").build()).execute();
+  System.exit(0); }} }}
+"""
+JAVA_OPENAI = JAVA_SDK.replace(
+    "@FIRST@",
+    '.addHeader("Authorization", "Bearer @KEY@").addHeader("User-Agent", "OpenAIClientImpl/Java @VERSION@")'
+    '.addHeader("X-Stainless-Arch", "x64")',
+).replace("@VERSION@", "4.40.0")
+JAVA_ANTHROPIC = JAVA_SDK.replace(
+    "@FIRST@",
+    '.addHeader("anthropic-version", "2023-06-01").addHeader("User-Agent", "AnthropicClientImpl/Java @VERSION@")'
+    '.addHeader("X-Api-Key", "@KEY@").addHeader("X-Stainless-Arch", "x64")'
+    '.addHeader("X-Stainless-Kotlin-Version", "1.9.10")',
+).replace("@VERSION@", "2.69.0")
+RUST = f"""
+fn main() {{
+    let _ = reqwest::blocking::Client::new().post("@URL@/v1/chat/completions")
+        .header("authorization", "Bearer @KEY@").header("content-type", "application/json")
+        .body(r#"{BODY}"#).send();
+}}
+"""
+CARGO = {
+    "Cargo.toml": """
+[package]
+name = "ask"
+version = "0.0.0"
+edition = "2021"
+[dependencies]
+reqwest = { version = "0.11", default-features = false, features = ["blocking"] }
+""",
+    ".cargo/config.toml": """
+[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "/usr/share/cargo/registry"
+""",
+}
 OKHTTP = f"""
 import okhttp3.*;
 public class Ask {{ public static void main(String[] a) throws Exception {{
@@ -206,6 +264,28 @@ PROGRAMS = {
         version="0.23.3",
         source="openai/openai-ruby 0.23.3, lib/openai/internal/transport at 048d8c0, as Net::HTTP of Ruby 3.1 writes it",
     ),
+    "anthropic-ruby": Program(
+        "ruby",
+        RUBY_ANTHROPIC,
+        api="anthropic",
+        version="1.20.0",
+        source="anthropics/anthropic-sdk-ruby 1.20.0 (CHANGELOG.md at d8729d4), client.rb and internal/transport of lib/anthropic at 1ad6a96 and 99c01e4 (user agent since 1.14.0), as Net::HTTP of Ruby 3.1 writes it",
+    ),
+    "openai-java": Program(
+        "java",
+        JAVA_OPENAI,
+        api="openai",
+        version="4.40.0",
+        source="openai/openai-java 4.40.0 (CHANGELOG.md at 0154b8d), ClientOptions.kt at 0446c58 and OkHttpClient.kt at bc7afb0, without the versions of kernel and Kotlin, as OkHttp 3.13 writes it",
+    ),
+    "anthropic-java": Program(
+        "java",
+        JAVA_ANTHROPIC,
+        api="anthropic",
+        version="2.69.0",
+        source="anthropics/anthropic-sdk-java 2.69.0 (build.gradle.kts at 010bfae), ClientOptions.kt at 03bb766, AnthropicBackend.kt at 578003a and OkHttpClient.kt at 2448092, without the version of the kernel, as OkHttp 3.13 writes it",
+    ),
+    "reqwest": Program("rust", RUST, version="0.11.13"),
     "claude-cli": Program("claude", "", "@anthropic-ai/claude-code", "anthropic"),
     "codex": Program("codex", CODEX, "@openai/codex", "openai"),
     "browser": Program("browser", PAGE),
@@ -252,15 +332,25 @@ def run(program: Program, folder: Path, url: str) -> None:
     text = program.text.replace("@URL@", url).replace("@KEY@", KEY)
     with tempfile.TemporaryDirectory(dir=folder) as made:
         here = Path(made)
-        file = {"node": "ask.mjs", "java": "Ask.java", "go": "ask.go", "browser": "ask.html"}
+        file = {
+            "node": "ask.mjs",
+            "java": "Ask.java",
+            "go": "ask.go",
+            "browser": "ask.html",
+            "rust": "src/main.rs",
+        }
         path = here / file.get(program.language, "ask.py")
-        path.write_text(text)
+        beside = CARGO if program.language == "rust" else {}
+        for name, written in {str(path): text, **beside}.items():
+            (here / name).parent.mkdir(exist_ok=True)
+            (here / name).write_text(written)
         command = {
             "node": ["node", path],
             "python": [folder / "venv/bin/python", path],
             "java": ["java", "-cp", "/usr/share/java/okhttp.jar:/usr/share/java/okio.jar", path],
             "ruby": ["ruby", path],
             "go": ["go", "run", path],
+            "rust": ["cargo", "run", "--offline", "-q"],
             "claude": [folder / "node_modules/.bin/claude", "-p", "x"],
             "codex": [folder / "node_modules/.bin/codex", "exec", "--skip-git-repo-check", "-c", text.strip(),
                       "-c", "model_provider=x", "x"],
@@ -277,6 +367,7 @@ def run(program: Program, folder: Path, url: str) -> None:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1",
         }
+        environ |= {"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup"))}
         environ |= {"GOCACHE": str(here / "go"), "GO111MODULE": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
         with suppress(subprocess.TimeoutExpired):  # a browser does not end by itself
             subprocess.run(

@@ -70,7 +70,14 @@ def test_refusals_alike_are_one_finding_with_the_genuine_first():
         .split(", ")
     )
     assert scope[:3] == ["openai-py", "openai-py-async", "openai-py-aiohttp"]
-    assert set(scope[3:]) == {"openai-js", "openai-go", "openai-ruby", "vercel-ai-stream", "litellm"}
+    assert set(scope[3:]) == {
+        "openai-js",
+        "openai-go",
+        "openai-ruby",
+        "openai-java",
+        "vercel-ai-stream",
+        "litellm",
+    }
     assert "openai-py" not in dict(refused.detail)["emulated"]
     assert passed.code == "ok"
     assert server.sent <= CEILING
