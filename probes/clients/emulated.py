@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from probes.clients import dialect, raw_httpx
 from probes.model import Ask
-from probes.wire.content import DECODED
+from probes.wire.codings import decoder
 
 if TYPE_CHECKING:
     import httpx
@@ -71,8 +71,12 @@ def _readable(codings: str) -> str:
     No library that reads them is installed for it, since httpx would then offer them for every client.
     """
     offered = codings.split(",")
-    left = [each for each in offered if each.partition(";")[0].strip() in {*DECODED, "identity", "*"}]
+    left = [each for each in offered if _known(each.partition(";")[0].strip())]
     return ",".join(left).strip()
+
+
+def _known(coding: str) -> bool:
+    return coding in {"identity", "*"} or decoder(coding) is not None
 
 
 def _filled(value: str, filled: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import traceback
 from concurrent.futures import CancelledError
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,7 @@ def observe(
         scale=setting.clock.scale,
         deadline=limits.deadline,
         body_limit=limits.body_bytes,
+        streamed=isinstance(request, Ask) and request.stream,
         connect_to=address(route.connect_to),
         family=route.family,
         edits=request.edits if isinstance(request, Ask) else None,
@@ -90,8 +92,20 @@ def observe(
             raised = Raised("asyncio.CancelledError", f"cancelled: {record.stopped}")
         except Exception as error:  # noqa: BLE001 - seam 1 of 3: what the client raises is what its user meets
             raised = Raised(f"{type(error).__module__.partition('.')[0]}.{type(error).__name__}", str(error))
+            _let_go(error)
     stream = request.stream if isinstance(request, Ask) else None
     return Outcome(tuple(to_exchange(tape, stream=stream) for tape in record.results()), returned, raised)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Frees the body, as far as the client had it: an error and the frames that it passed through hold each other, and
+    32 MiB a call until the next garbage collection is more than a run may take.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def address(connect_to: str | None) -> tuple[str, int] | None:

@@ -50,7 +50,7 @@ class CallRecord:
         self._lock = threading.Lock()
 
     def begin(self) -> Tape:
-        tape = Tape(self.now, self.settings["body_limit"])
+        tape = Tape(self.now, self.settings["body_limit"], streamed=self.settings.get("streamed", False))
         self.tapes.append(tape)
         return tape
 

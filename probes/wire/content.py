@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from array import array
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from .codings import Decoder, Garbled, decoder
 from .facts import Facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HEAD = 64 * 1024
 TAIL = 16 * 1024
 MAX_COLUMNS = 65_536
-_STEP = 256 * 1024
 _BATCH = 64 * 1024
-DECODED = {"gzip", "x-gzip", "deflate"}
-_GZIP = b"\x1f\x8b"
+_EVENT = 8 * 1024 * 1024  # of a stream: the SDKs join an event that does not end again at each part of it
 _MAX_CODINGS = 3  # each may make its input a thousand times as large
 
 
@@ -29,11 +24,12 @@ class BodyLimit(Exception):  # noqa: N818 - a bound that was reached, told apart
 class Content:
     """The decoded body as it passes: head, tail, digest, length, facts, and a column of chunk times and sizes.
 
-    `limit`: bytes, decoded or between two codings of a list, after which `feed` raises BodyLimit. Encodings other than
-    gzip and deflate are kept as they are (`encoding` names them), and so is what turns out not to be in the one named.
+    `limit`: bytes, decoded or between two codings of a list, after which `feed` raises BodyLimit; `streamed`: the
+    client reads events, of which each is bounded too. Encodings that
+    can't be read here are kept as they are (`encoding` names them), and so is what turns out not to be in the one named.
     """
 
-    def __init__(self, content_type: str, encoding: str, limit: int) -> None:
+    def __init__(self, content_type: str, encoding: str, limit: int, *, streamed: bool = False) -> None:
         self.facts = Facts(content_type)
         self.encoding = encoding.strip().lower() or None
         codings = [
@@ -44,10 +40,12 @@ class Content:
                 f"{len(codings)} content codings on top of each other: {', '.join(codings)[:100]}"
             )
         # An unknown coding is passed over, as httpx does: what it then would inflate is bounded here all the same.
-        self._steps: list[Inflater | None] = [Inflater(c) for c in reversed(codings) if c in DECODED]
+        known = [decoder(coding) for coding in reversed(codings)]
+        self._steps: list[Decoder | None] = [step for step in known if step is not None]
         self._passed = [0] * len(self._steps)
         self._decoded = True if codings and len(self._steps) == len(codings) else None
         self._limit = limit
+        self._event = _EVENT if streamed or self.facts.stream else limit
         self._batch: list[tuple[bytes, float]] = []
         self._batched = 0
         self._digest = hashlib.sha256()
@@ -77,17 +75,17 @@ class Content:
         self._passed[step] += len(data)
         if self._passed[step] > self._limit:
             self._over()
-        inflater = self._steps[step]
-        if inflater is None:
+        decode = self._steps[step]
+        if decode is None:
             self._decode(data, at, step + 1)
             return
         try:
-            for part in inflater.feed(data):
+            for part in decode.feed(data):
                 self._decode(part, at, step + 1)
-        except zlib.error:
+        except Garbled:
             self._steps[step] = None
             self._decoded = self._decoded and False
-            self._decode(inflater.held + data, at, step + 1)
+            self._decode(decode.held + data, at, step + 1)
 
     def _clock(self, size: int, at: float) -> None:
         if self.last is None:
@@ -110,6 +108,8 @@ class Content:
             self._read()
         if over:
             self._over()
+        if self.facts.held > self._event:
+            raise BodyLimit(f"one event of the stream is larger than {self._event} bytes")
 
     def _over(self) -> NoReturn:
         raise BodyLimit(f"the decoded body is larger than {self._limit} bytes")
@@ -151,47 +151,3 @@ class Content:
                 "decoded": self._decoded,
             },
         }
-
-
-class Inflater:
-    """gzip of any number of members, or deflate; what follows the end of either is no content.
-
-    RFC 9110 8.4.1.2 means the zlib format by deflate, but some servers leave its header away: both are read.
-    """
-
-    def __init__(self, encoding: str | None) -> None:
-        self._deflate = encoding == "deflate"
-        self._stream: Any = None
-        self._members = 0
-        self.held = b""
-        """What came of a header that is not whole yet."""
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Parts of bounded size; raises zlib.error before anything is yielded where this is not the encoding."""
-        while data:
-            if self._stream is None:
-                start = self.held + data
-                if len(start) < len(_GZIP):
-                    self.held = start
-                    return
-                if (window := self._window(start)) is None:
-                    return
-                self._stream, data = zlib.decompressobj(window), start
-            while part := self._stream.decompress(data, _STEP):
-                yield part
-                data = self._stream.unconsumed_tail
-            self.held = data = b""
-            if self._stream.eof:
-                data, self._stream = self._stream.unused_data, None
-                self._members += 1
-
-    def _window(self, start: bytes) -> int | None:
-        """What zlib calls the format that starts so; `None` after the end of the content."""
-        if self._deflate:
-            whole = start[0] & 15 == zlib.DEFLATED and int.from_bytes(start[:2], "big") % 31 == 0
-            return None if self._members else zlib.MAX_WBITS if whole else -zlib.MAX_WBITS
-        if start.startswith(_GZIP):
-            return zlib.MAX_WBITS | 16
-        if self._members:
-            return None
-        raise zlib.error

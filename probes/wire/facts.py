@@ -27,6 +27,7 @@ class Facts:
         self._parser = sse.Parser()
         self._json = bytearray()
         self._json_whole = True
+        self._whole = 0
         self.marks: dict[str, float] = {}
         self.dialect: str | None = None
         self.events: dict[str, dict[str, Any]] = {}
@@ -39,8 +40,14 @@ class Facts:
         self.tokens = 0
         self.text_chars = 0
 
+    @property
+    def held(self) -> int:
+        """Bytes of the event that has not ended: of all that is no stream it is one."""
+        return self._parser.held if self.stream else self._whole
+
     def feed(self, data: bytes, at: float) -> None:
         if not self.stream:
+            self._whole += len(data)
             if len(self._json) + len(data) <= MAX_JSON:
                 self._json += data
             else:
@@ -67,7 +74,7 @@ class Facts:
             "usage": self.usage,
             "errors": self.errors,
             "malformed": self.malformed,
-            "unfinished": (self._parser.unfinished or "")[:200] or None,
+            "unfinished": self._parser.unfinished or None,
             "replacement_chars": self.replacement_chars,
             "complete": complete,
             "tokens": self.tokens,

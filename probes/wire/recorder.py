@@ -32,6 +32,7 @@ def recording(
     scale: float = 1.0,
     deadline: float | None = None,
     body_limit: int = 32 * 1024 * 1024,
+    streamed: bool = False,
     connect_to: tuple[str, int] | None = None,
     family: int | None = None,
     edits: Mapping[str, str | None] | None = None,
@@ -43,6 +44,7 @@ def recording(
 
     `now` in real-world seconds, `deadline` seconds from now, `scale` machine seconds per real-world second.
     `family`: 4 or 6, where only addresses of one IP family may be used.
+    `streamed`: the client will read the body as a stream of events, whatever the server calls it.
     `edits`: header → value, or `None` to drop it (`x-*` drops by prefix), applied to the finished request.
     `order`: lower-case header names as they are to stand on the wire, whatever the library makes of it.
     `on_start` is given the record before anything is sent, to be able to `stop` it. `on_request` is asked before each
@@ -52,6 +54,7 @@ def recording(
         "scale": scale,
         "deadline": deadline,
         "body_limit": body_limit,
+        "streamed": streamed,
         "connect_to": connect_to,
         "family": family,
         "edits": dict(edits or {}),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 _BOM = b"\xef\xbb\xbf"
+_SHOWN = 200
 _MAX_DIGITS = 18  # int() refuses numbers of thousands of digits
 
 
@@ -24,21 +25,26 @@ class Event(NamedTuple):
 class Parser:
     def __init__(self) -> None:
         self._start: bytes | None = b""  # held back until it is known whether it is a byte order mark
-        self._pending: list[
-            bytes
-        ] = []  # a line that has not ended, in parts: joined at each, a long one costs n²
+        self._pending = bytearray()  # a line that has not ended
         self._skip_lf = False
         self._type = ""
         self._data: list[str] = []
         self._block_open = False
+        self._lines = 0
         self.last_id = ""
         self.retry: int | None = None
 
     @property
     def unfinished(self) -> str | None:
-        """The lines of an event that no blank line has ended, or the line that no line end has; else `None`."""
-        rest = ((self._start or b"") + b"".join(self._pending)).decode("utf-8", "replace")
-        return "\n".join([*self._data, rest]).strip("\n") if rest or self._data else None
+        """How the event that no blank line has ended begins, or the line that no line end has; else `None`."""
+        rest = ((self._start or b"") + self._pending[:_SHOWN]).decode("utf-8", "replace")
+        begun = [line[:_SHOWN] for line in self._data[:_SHOWN]]
+        return "\n".join([*begun, rest])[:_SHOWN].strip("\n") if rest or begun else None
+
+    @property
+    def held(self) -> int:
+        """Bytes of the event that no blank line has ended yet."""
+        return self._lines + len(self._pending)
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that `data` completes."""
@@ -55,12 +61,16 @@ class Parser:
             self._skip_lf = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         first, *more = data.split(b"\n")
-        self._pending.append(first)
-        if more:
-            self._line(b"".join(self._pending), events)
-            for line in more[:-1]:
-                self._line(line, events)
-            self._pending = more[-1:]
+        if not more:
+            self._pending += first
+            return events
+        if self._pending:
+            first = bytes(self._pending + first)
+            self._pending.clear()
+        self._line(first, events)
+        for line in more[:-1]:
+            self._line(line, events)
+        self._pending += more[-1]
         return events
 
     def _without_mark(self, data: bytes) -> bytes:
@@ -84,6 +94,7 @@ class Parser:
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         self._block_open = True
+        self._lines += len(raw)
         if name == "data":
             self._data.append(value)
         elif name == "event":
@@ -98,4 +109,4 @@ class Parser:
             events.append(Event("event", self._type or "message", "\n".join(self._data)))
         elif self._block_open:
             events.append(Event("meta", self._type, ""))
-        self._type, self._data, self._block_open = "", [], False
+        self._type, self._data, self._block_open, self._lines = "", [], False, 0

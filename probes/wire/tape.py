@@ -24,10 +24,11 @@ class Refused(Exception):  # noqa: N818 - what the probe did, no error
 class Tape:
     """Marks and bytes of one exchange. `now` gives seconds; all marks are relative to the tape's start."""
 
-    def __init__(self, now: Callable[[], float], body_limit: int) -> None:
+    def __init__(self, now: Callable[[], float], body_limit: int, *, streamed: bool = False) -> None:
         self._now = now
         self._start = now()
         self._body_limit = body_limit
+        self._streamed = streamed
         self.marks: dict[str, float] = {}
         self.conditions: dict[str, Any] = {}
         self.error: dict[str, str] | None = None
@@ -127,7 +128,7 @@ class Tape:
         encoding = ", ".join(self.headers.get("content-encoding", []))
         self.error = None  # a server may answer and hang up before it has read all: then that was not the end
         try:
-            self._content = Content(content_type, encoding, self._body_limit)
+            self._content = Content(content_type, encoding, self._body_limit, streamed=self._streamed)
         except BodyLimit as error:
             self.failed(error)
             raise

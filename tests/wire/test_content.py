@@ -176,3 +176,22 @@ def test_a_compressed_stream_is_judged_as_if_it_were_not():
         gzip.compress(b"data: [DONE]\n\n"), "gzip", content_type="text/event-stream; charset=utf-8", step=3
     )
     assert got["facts"]["terminal"] == "[DONE]"
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json"])
+def test_an_event_without_end_is_ended_long_before_the_body_is(content_type):
+    """The SDKs join all of it again at each part; also where the server does not call it a stream."""
+    content = Content(content_type, "", 1 << 30, streamed=content_type != "text/event-stream")
+    with pytest.raises(BodyLimit, match="one event of the stream"):
+        for at in range(200):
+            content.feed(b"data: " + b"x" * 65_536 if at == 0 else b"x" * 65_536, float(at))
+    assert content.length < 9 << 20
+    assert len(content.result(complete=False)["facts"]["unfinished"] or "") <= 200
+
+
+def test_events_that_end_may_be_many():
+    """Their sum is the body's, which has a limit of its own."""
+    content = Content("text/event-stream", "", 1 << 30)
+    for at in range(300):
+        content.feed(b"data: " + b"x" * 65_536 + b"\n\n", float(at))
+    assert content.length > 16 << 20
