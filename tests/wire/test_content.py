@@ -182,9 +182,11 @@ def test_a_compressed_stream_is_judged_as_if_it_were_not():
 def test_an_event_without_end_is_ended_long_before_the_body_is(content_type):
     """The SDKs join all of it again at each part; also where the server does not call it a stream."""
     content = Content(content_type, "", 1 << 30, streamed=content_type != "text/event-stream")
+    content.feed(b"data: ", 0.0)
+    for at in range(127):
+        content.feed(b"x" * 65_536, float(at))
     with pytest.raises(BodyLimit, match="one event of the stream"):
-        for at in range(200):
-            content.feed(b"data: " + b"x" * 65_536 if at == 0 else b"x" * 65_536, float(at))
+        content.feed(b"x" * 65_536, 127.0)
     assert content.length < 9 << 20
     assert len(content.result(complete=False)["facts"]["unfinished"] or "") <= 200
 
