@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from probes.model import Call, Target, Trial
     from probes.model import OutputCap as Name
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds that the run's other first requests wait for the first of all: a parameter is refused before inference."""
 _FIRST: Name = "max_tokens"
 _OTHER: Name = "max_completion_tokens"
