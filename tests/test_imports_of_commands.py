@@ -32,7 +32,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("words", "allowed"), COMMANDS.items(), ids=" ".join)
+@pytest.mark.parametrize(("words", "allowed"), COMMANDS.items(), ids=[" ".join(words) for words in COMMANDS])
 def test_a_command_loads_no_more_than_it_needs(tmp_path, monkeypatch, words, allowed):
     """An SDK costs a second, which nobody waits for who asks what a code means."""
     monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path / "reports"))
