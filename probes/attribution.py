@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from probes.endings import ended
-from probes.model import Attribution, Confidence, Layer
+from probes.model import Attribution, Confidence, Layer, WhoActs
 from probes.response import ABSENT, Response, retry_after
 from probes.signatures import Catalogue, Signature
 from probes.signatures import catalogue as bundled_catalogue
@@ -39,6 +39,7 @@ _ENDPOINTS = {
 
 _EVENTS = re.compile(r"\s*(?:(?:data|event|id|retry):|:)")
 _ORIGIN_TOO = "the same request straight to the origin"
+_NO_PROXY = "the same request without the proxy: what answers in clear through one may be the proxy itself"
 
 
 def attribute(exchange: Exchange, catalogue: Catalogue) -> Attribution:
@@ -56,10 +57,12 @@ def attribute(exchange: Exchange, catalogue: Catalogue) -> Attribution:
     if (exchange.error or exchange.status is None) and not (known and _stands_though_cut(known, exchange)):
         return _finished(ended(exchange), path)
     if known is None:
-        return _finished(_mislabelled(exchange, seen) or _unrecognised(seen), path)
-    if known.row.code == "ok" and (wrong := _not_what_was_asked(known, exchange, seen)):
-        return _finished(wrong, path)
-    return _finished(_recognised(known, found, seen), path)
+        made = _mislabelled(exchange, seen) or _unrecognised(seen)
+    elif known.row.code == "ok" and (wrong := _not_what_was_asked(known, exchange, seen)):
+        made = wrong
+    else:
+        made = _recognised(known, found, seen)
+    return _finished(_by_our_proxy(made, known) if _in_clear_by_proxy(exchange) else made, path)
 
 
 def is_api_answer(exchange: Exchange) -> bool:
@@ -112,6 +115,26 @@ def _recognised(known: Signature, found: list[Signature], seen: Response) -> Att
         extracted=extracted,
         advice=row.advice,
     )
+
+
+def _in_clear_by_proxy(exchange: Exchange) -> bool:
+    """Without TLS end to end, a proxy of our own side can answer in the service's place."""
+    return bool(exchange.conditions.get("proxy")) and exchange.request.url.startswith("http:")
+
+
+def _by_our_proxy(made: Attribution, known: Signature | None) -> Attribution:
+    """A page of a product that serves clients as a proxy is that proxy's; any other that nobody signed may be."""
+    if known is not None and known.forward and made.code != "ok":
+        return replace(
+            made,
+            layer=Layer.PROXY,
+            code="unreachable.connect",
+            confidence=Confidence.MEDIUM,
+            next_test=_NO_PROXY,
+            who_acts=WhoActs.CUSTOMER,
+            advice=None,
+        )
+    return replace(made, next_test=_NO_PROXY) if made.layer is Layer.UNKNOWN else made
 
 
 def _by_hint(code: str, seen: Response) -> str:

@@ -162,7 +162,8 @@ def _cached(case: Case, calls: Sequence[Call]) -> list[Finding]:
             "cached.private",
             exchange,
             verdict=Verdict.WARN,
-            layer=Layer.EDGE,
+            # Through a proxy of our own side the mark may be its own.
+            layer=Layer.UNKNOWN if exchange.conditions.get("proxy") else Layer.EDGE,
             product=None,
             observed=Observed(len(found), len(seen)),
             detail=(
@@ -187,6 +188,9 @@ def _from_cache(exchange: Exchange) -> str | None:
         for value in exchange.headers.get(name, ()):
             if _HIT.match(value.strip()):
                 return f"{name}: {value}"
+    for value in exchange.headers.get("x-varnish", ()):
+        if len(value.split()) == 2:  # this request, and the one that filled the cache
+            return f"x-varnish: {value}"
     age = (exchange.header("age") or "").strip()
     return f"age: {age}" if age.isascii() and age.isdigit() and age.strip("0") else None
 

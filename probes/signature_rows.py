@@ -103,7 +103,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Product:
     """One file. `transit`: header → regex, any of which proves that the product is in the path; `extract` is read for
-    each of its signatures. `product: null` is for shapes that anybody may speak.
+    each of its signatures. `product: null` is for shapes that anybody may speak. `forward`: it also serves as a proxy
+    of the client's own side.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -111,5 +112,6 @@ class Product:
     layer: Layer
     signatures: tuple[Row, ...]
     product: str | None = None
+    forward: bool = False
     transit: Mapping[str, str] = field(default_factory=dict)
     extract: Mapping[str, Extract] = field(default_factory=dict)

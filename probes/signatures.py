@@ -85,6 +85,7 @@ class Signature:
     id: str
     product: str | None
     layer: Layer
+    forward: bool
     row: Row
     _status: frozenset[int]
     _headers: tuple[tuple[str, re.Pattern[str]], ...]
@@ -181,6 +182,7 @@ class _Compiler:
             id=row.id,
             product=product.product,
             layer=row.layer or product.layer,
+            forward=product.forward,
             row=row,
             _status=frozenset(n for one in match.status for n in self._statuses(one, (*inside, "status"))),
             _headers=self.headers(match.headers, (*inside, "headers")),

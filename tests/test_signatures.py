@@ -125,6 +125,7 @@ def test_advice_stands_where_a_product_refuses():
         "cloudflare.other.plain",
         "cloudflare.short.400",
         "nginx.400",
+        "haproxy.400",
     }
 
 
@@ -208,4 +209,8 @@ def test_files_are_named_after_their_product():
         "OpenAI",
         "Anthropic",
         "vLLM",
+        "HAProxy",
+        "Apache",
+        "Varnish",
+        "Squid",
     }

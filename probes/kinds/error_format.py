@@ -26,6 +26,8 @@ REPEATS = 2
 _AT_ONCE = 0.7
 _FIRST = frozenset({CONTROL, "bad_key", "malformed"})
 """Asked before the others, which are asked only of a server that answers."""
+_FAILED = frozenset({"unreachable.origin", "server.error"})
+"""What an edge says of an origin that is gone: not believed where only one question is answered so."""
 _RANK = {
     verdict: rank
     for rank, verdict in enumerate(
@@ -105,7 +107,8 @@ def _outcome(label: str, members: Sequence[Call]) -> tuple[object, ...] | None:
     made = last.attribution
     layer = made.layer if made is not None else Layer.UNKNOWN
     edge = all(e.attribution is not None and e.attribution.layer is Layer.EDGE for _, e in wrong)
-    if edge and len(wrong) == len(judged) > REPEATS and label in API and verdict is Verdict.WARN:
+    unlikely = verdict is Verdict.WARN or code in _FAILED
+    if edge and len(wrong) == len(judged) > REPEATS and label in API and unlikely:
         # Each time, and only to this request: it is how the edge tells the API's error.
         code, verdict = "error.replaced", Verdict.FAIL
     return (code, verdict, layer, made.product if made is not None else None)

@@ -86,6 +86,8 @@ def test_without_a_raw_client_it_brings_its_own():
         ("unknown_model", PAGE, "error.replaced", Verdict.FAIL),
         ("malformed", PAGE, "error.replaced", Verdict.FAIL),
         ("malformed", EDGE, "error.replaced", Verdict.FAIL),
+        ("bad_key", EDGE, "error.replaced", Verdict.FAIL),
+        ("unknown_model", EDGE, "error.replaced", Verdict.FAIL),
         ("wrong_path", PAGE, "error.replaced", Verdict.WARN),
         ("wrong_method", "refused by nginx", "error.replaced", Verdict.WARN),
         ("wrong_path", "html", "body.html", Verdict.WARN),

@@ -129,12 +129,12 @@ _UPSTREAMS = {
 
 def record() -> tuple[str, dict[str, Answer | None]]:
     """nginx's version and its answer to each case; None where it hung up without one."""
-    with tempfile.TemporaryDirectory() as folder, _upstreams() as ports:
+    with tempfile.TemporaryDirectory() as folder, upstreams() as ports:
         root = Path(folder)
         certificate = root / "certificate.pem"
         trustme.CA().issue_cert("api.example.com").private_key_and_cert_chain_pem.write_to_path(certificate)
         (root / "index.html").write_text("hello")
-        plain, tls, refused = _free_ports(3)
+        plain, tls, refused = free_ports(3)
         (root / "nginx.conf").write_text(
             _CONFIG.format(
                 root=root, certificate=certificate, plain=plain, tls=tls, refused=refused,
@@ -174,7 +174,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _upstreams() -> Iterator[dict[str, int]]:
+def upstreams() -> Iterator[dict[str, int]]:
     """Raw servers that read the request and answer with fixed bytes, hang up, or say nothing."""
     over = threading.Event()
     servers = {name: _upstream(answer, over) for name, answer in _UPSTREAMS.items()}
@@ -201,7 +201,7 @@ def _upstream(answer: bytes | None, over: threading.Event) -> socketserver.Threa
     return server
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     held = [socket.socket() for _ in range(count)]
     for one in held:
         one.bind(("127.0.0.1", 0))
@@ -212,12 +212,15 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _ask(case: _Case, port: int) -> Answer | None:
-    answer = None
-    for _ in range(case.repeats):
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-            connection.sendall(case.request)
-            answer = _parsed(_all_of(connection))
-    return answer
+    answers = [answer_of(case.request, port) for _ in range(case.repeats)]
+    return answers[-1]
+
+
+def answer_of(request: bytes, port: int) -> Answer | None:
+    """What comes back before the other side closes; None where nothing does."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request)
+        return _parsed(_all_of(connection))
 
 
 def _all_of(connection: socket.socket) -> bytes:

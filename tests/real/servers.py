@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +44,73 @@ http {{
     }}
   }}
 }}
+"""
+
+
+_HAPROXY = """
+global
+  maxconn 64
+defaults
+  mode http
+  retries 0
+  timeout connect 1s
+  timeout client 30s
+  timeout server 30s
+frontend edge
+  bind {listen}
+  {rules}
+  default_backend api
+backend api
+  {behind}
+  server one {upstream}
+"""
+_APACHE = """
+ServerRoot {folder}
+ServerName localhost
+PidFile {folder}/apache.pid
+ErrorLog {folder}/error.log
+Mutex file:{folder} default
+Listen 127.0.0.1:{port}
+{modules}
+{rules}
+ProxyPass / http://{upstream}/ flushpackets=on
+"""
+_APACHE_MODULES = (
+    "mpm_event",
+    "authz_core",
+    "alias",
+    "env",
+    "setenvif",
+    "rewrite",
+    "headers",
+    "proxy",
+    "proxy_http",
+)
+_VARNISH = """
+vcl 4.1;
+import std;
+backend api {{ .host = "{host}"; .port = "{port}"; .connect_timeout = 1s; }}
+{rules}
+"""
+_SQUID = """
+http_port 127.0.0.1:{port}
+pid_filename {folder}/squid.pid
+cache_log {folder}/cache.log
+access_log stdio:{folder}/access.log
+logfile_rotate 0
+buffered_logs off
+coredump_dir {folder}
+visible_hostname edgeprobe.test
+shutdown_lifetime 0 seconds
+max_filedescriptors 1024
+pinger_enable off
+netdb_filename none
+cache deny all
+connect_timeout 1 second
+connect_retries 0
+forward_max_tries 1
+{rules}
+http_access allow all
 """
 
 
@@ -75,6 +145,80 @@ def nginx(folder: Path, upstream: str, rules: str = "", *, certificate: Path | N
 
 
 @contextmanager
+def haproxy(
+    folder: Path, upstream: str, rules: str = "", *, behind: str = "", certificate: Path | None = None
+) -> Iterator[str]:
+    """HAProxy in front of `upstream`; `rules` stand in its frontend, `behind` in its backend."""
+    command, port = program("haproxy"), free_port()
+    listen, scheme = f"127.0.0.1:{port}", "http"
+    if certificate is not None:
+        listen, scheme = f"{listen} ssl crt {certificate} alpn h2,http/1.1", "https"
+    config = folder / "haproxy.cfg"
+    config.write_text(_HAPROXY.format(listen=listen, rules=rules, behind=behind, upstream=upstream))
+    with _running([command, "-db", "-f", str(config)], folder / "haproxy.log", lambda: _accepts(port)):
+        yield f"{scheme}://127.0.0.1:{port}/v1"
+
+
+@contextmanager
+def apache(upstream: str, rules: str = "") -> Iterator[str]:
+    """Apache's mod_proxy in front of `upstream`; `rules` stand in its main server."""
+    command, port = program("apache2"), free_port()
+    places = [Path(command).parents[1] / "lib/apache2/modules", Path("/usr/lib/apache2/modules")]
+    modules = next(place for place in places if place.is_dir())
+    load = "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in _APACHE_MODULES)
+    with _own_folder() as (folder, user):
+        config = folder / "apache.conf"
+        config.write_text(
+            _APACHE.format(folder=folder, port=port, modules=load, rules=rules, upstream=upstream)
+        )
+        arguments = [command, "-X", "-d", str(folder), "-f", str(config)]
+        with _running(arguments, folder / "apache.log", lambda: _accepts(port), user=user):
+            yield f"http://127.0.0.1:{port}/v1"
+
+
+@contextmanager
+def varnish(upstream: str, rules: str = "") -> Iterator[str]:
+    """Varnish as a shared cache in front of `upstream`; `rules` are subroutines of VCL, before the built-in ones."""
+    command, port = program("varnishd"), free_port()
+    host, _, behind = upstream.rpartition(":")
+    with _own_folder() as (folder, user):
+        config = folder / "edge.vcl"
+        config.write_text(_VARNISH.format(host=host, port=behind, rules=rules))
+        arguments = [
+            command, "-F", "-j", "none", "-n", str(folder), "-a", f"127.0.0.1:{port}",
+            "-f", str(config), "-s", "malloc,16m",
+        ]  # fmt: skip
+        with _running(arguments, folder / "varnish.log", lambda: _accepts(port), user=user):
+            yield f"http://127.0.0.1:{port}/v1"
+
+
+@dataclass(frozen=True)
+class Squid:
+    """A forward proxy's URL, and what it says it was asked for."""
+
+    url: str
+    log: Path
+
+    def asked(self) -> list[str]:
+        """`CONNECT host:port` or `POST url`, in order."""
+        rows = [line.split() for line in self.log.read_text().splitlines()]
+        return [f"{row[5]} {row[6]}" for row in rows]
+
+
+@contextmanager
+def squid(rules: str = "") -> Iterator[Squid]:
+    """Squid as a forward proxy that serves anybody; `rules` stand before that."""
+    command, port = program("squid"), free_port()
+    with _own_folder() as (folder, user):
+        config = folder / "squid.conf"
+        config.write_text(_SQUID.format(folder=folder, port=port, rules=rules))
+        arguments = [command, "-N", "-f", str(config)]
+        # Asked to end it takes its time, even without a client.
+        with _running(arguments, folder / "squid.log", lambda: _accepts(port), patience=0, user=user):
+            yield Squid(f"http://127.0.0.1:{port}", folder / "access.log")
+
+
+@contextmanager
 def smg(folder: Path, worker: str) -> Iterator[str]:
     """The Shepherd Model Gateway (https://github.com/lightseekorg/smg) in front of one worker (host:port)."""
     command, port = program("smg"), free_port()
@@ -90,10 +234,37 @@ def smg(folder: Path, worker: str) -> Iterator[str]:
 
 
 @contextmanager
+def _own_folder() -> Iterator[tuple[Path, str | None]]:
+    """A folder, and whose: several servers refuse to run as root, who then owns nothing of it."""
+    user = "nobody" if os.geteuid() == 0 else None
+    with tempfile.TemporaryDirectory(prefix="edgeprobe-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if user is not None:
+            shutil.chown(folder, user)
+        yield folder, user
+
+
+@contextmanager
 def _running(
-    arguments: Sequence[str], log: Path, ready: Callable[[], bool], *, patience: float = 5
+    arguments: Sequence[str],
+    log: Path,
+    ready: Callable[[], bool],
+    *,
+    patience: float = 5,
+    user: str | None = None,
 ) -> Iterator[None]:
-    with log.open("wb") as out, subprocess.Popen(arguments, stdout=out, stderr=out) as process:
+    group = None if user is None else pwd.getpwnam(user).pw_gid
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(
+            arguments,
+            stdout=out,
+            stderr=out,
+            user=user,
+            group=group,
+            extra_groups=None if user is None else [],
+        ) as process,
+    ):
         try:
             _wait_for(ready, process, log)
             yield
