@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from probes.endings import ended
 from probes.model import Attribution, Confidence, Layer, WhoActs
 from probes.response import ABSENT, Response, retry_after
+from probes.shared_cache import is_private, kept_by
 from probes.signatures import Catalogue, Signature
 from probes.signatures import catalogue as bundled_catalogue
 from probes.streams import judge
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = {"exclusive": Confidence.HIGH, "strong": Confidence.MEDIUM, "supporting": Confidence.LOW}
 _SUCCESS, _CLIENT_ERROR = range(200, 300), range(400, 500)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_API = frozenset({Layer.ORIGIN, Layer.GATEWAY})
 _REFUSALS = frozenset(
     {"blocked", "blocked.client", "blocked.content", "blocked.size", "blocked.source", "challenged"}
 )
@@ -62,7 +64,11 @@ def attribute(exchange: Exchange, catalogue: Catalogue) -> Attribution:
         made = wrong
     else:
         made = _recognised(known, found, seen)
-    return _finished(_by_our_proxy(made, known) if _in_clear_by_proxy(exchange) else made, path)
+    if _in_clear_by_proxy(exchange):
+        made = _by_our_proxy(made, known)
+    elif (mark := kept_by(exchange)) and known and known.layer in _API and made.code != "ok":
+        made = _anothers(made, mark) if is_private(exchange) else made
+    return _finished(made, path)
 
 
 def is_api_answer(exchange: Exchange) -> bool:
@@ -72,7 +78,7 @@ def is_api_answer(exchange: Exchange) -> bool:
     return (
         (status in _SUCCESS or status in _CLIENT_ERROR)
         and status != HTTPStatus.TOO_MANY_REQUESTS
-        and found.layer in {Layer.ORIGIN, Layer.GATEWAY}
+        and found.layer in _API
         and found.code not in _REFUSALS
     )
 
@@ -135,6 +141,18 @@ def _by_our_proxy(made: Attribution, known: Signature | None) -> Attribution:
             advice=None,
         )
     return replace(made, next_test=_NO_PROXY) if made.layer is Layer.UNKNOWN else made
+
+
+def _anothers(made: Attribution, mark: str) -> Attribution:
+    """The API's words, but not to this request: an error that an earlier one met, or an answer to another question."""
+    return Attribution(
+        Layer.EDGE,
+        "cached.private",
+        confidence=Confidence.MEDIUM,
+        runner_up=made.signature,
+        next_test=_ORIGIN_TOO,
+        extracted={**made.extracted, "cache": mark},
+    )
 
 
 def _by_hint(code: str, seen: Response) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
-from probes.kinds.conclude import conclude, listed
+from probes.kinds.conclude import conclude, is_good, listed, outcome_code
 from probes.model import Confidence, Figure, Layer, Observed, Verdict
 from probes.redirects import followed, in_clear, lost, redirect
 from probes.response import ABSENT, Response
+from probes.shared_cache import is_private, kept_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Case, Exchange, Finding
+    from probes.model import Call, Case, Finding
 
-_HIT = re.compile(r"(?:tcp_)?(?:hit|stale|updating|revalidated)\b", re.IGNORECASE)
 _NOTICE = 14.0
 """Days."""
 
@@ -150,9 +149,11 @@ def _over_cap(case: Case, calls: Sequence[Call]) -> list[Finding]:
 
 
 def _cached(case: Case, calls: Sequence[Call]) -> list[Finding]:
-    """An answer to one user that a shared cache says it served."""
-    seen = [e for call in calls for e in call.exchanges if e.status is not None and _private(e)]
-    found = [(e, mark) for e in seen if (mark := _from_cache(e)) is not None]
+    """An answer to one user that a shared cache says it served; what was proven to be another's, the case tells."""
+    asked = [call for call in calls if not (_made_up(call) and is_good(call))]
+    seen = [e for call in asked for e in call.exchanges if e.status is not None and is_private(e)]
+    seen = [e for e in seen if outcome_code(e) != "cached.private"]
+    found = [(e, mark) for e in seen if (mark := kept_by(e)) is not None]
     if not found:
         return []
     exchange, mark = found[-1]
@@ -177,22 +178,8 @@ def _cached(case: Case, calls: Sequence[Call]) -> list[Finding]:
     ]
 
 
-def _private(exchange: Exchange) -> bool:
-    names = {name.lower() for name, _ in exchange.request.headers}
-    return exchange.request.method == "POST" or bool(names & {"authorization", "x-api-key"})
-
-
-def _from_cache(exchange: Exchange) -> str | None:
-    """The header by which a cache says that it kept the answer before this request was made."""
-    for name in ("cf-cache-status", "x-cache", "x-cache-status", "x-vercel-cache", "x-proxy-cache"):
-        for value in exchange.headers.get(name, ()):
-            if _HIT.match(value.strip()):
-                return f"{name}: {value}"
-    for value in exchange.headers.get("x-varnish", ()):
-        if len(value.split()) == 2:  # this request, and the one that filled the cache
-            return f"x-varnish: {value}"
-    age = (exchange.header("age") or "").strip()
-    return f"age: {age}" if age.isascii() and age.isdigit() and age.strip("0") else None
+def _made_up(call: Call) -> bool:
+    return getattr(call.trial.request, "key", None) == "made_up"
 
 
 def _expiring(case: Case, calls: Sequence[Call]) -> list[Finding]:

@@ -446,3 +446,60 @@ def test_a_proxy_of_our_own_side_that_cannot_be_reached(phase):
     found = attribute(dead, catalogue())
     assert (found.code, found.layer) == ("unreachable.connect", Layer.PROXY)
     assert found.who_acts is WhoActs.CUSTOMER
+
+
+SQUID = next(s for one in catalogue().signatures if one.id == "squid.unreachable" for s in one.row.samples)
+
+
+@pytest.mark.parametrize(
+    "url, proxied, layer, code",
+    [
+        ("http://a.example/v1", True, Layer.PROXY, "unreachable.connect"),
+        ("http://a.example/v1", False, Layer.EDGE, "unreachable.origin"),
+        ("https://a.example/v1", True, Layer.EDGE, "unreachable.origin"),
+    ],
+    ids=["in clear", "no proxy", "through a tunnel"],
+)
+def test_a_page_of_a_product_that_is_a_proxy_or_an_edge(url, proxied, layer, code):
+    """It is that of our own side's proxy only where that could answer: without TLS in between."""
+    page = exchange(SQUID.status, SQUID.body, SQUID.headers, url=url)
+    found = attribute(replace(page, conditions={"proxy": proxied}), catalogue())
+    assert (found.layer, found.code, found.product) == (layer, code, "Squid")
+
+
+def test_an_answer_in_clear_through_a_proxy_that_nobody_signed():
+    """It may be the proxy's, and the next test says how to find out."""
+    page = exchange(
+        503, "<html><body>No</body></html>", {"content-type": "text/html"}, url="http://a.example"
+    )
+    found = attribute(replace(page, conditions={"proxy": True}), catalogue())
+    assert found.layer is Layer.UNKNOWN
+    assert "without the proxy" in found.next_test
+
+
+ERROR = {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "param": None, "code": "invalid_api_key"}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "status, body, headers, code, layer",
+    [
+        (401, ERROR, {"age": "3"}, "cached.private", Layer.EDGE),
+        (401, ERROR, {"x-cache": "HIT"}, "cached.private", Layer.EDGE),
+        (401, ERROR, {"age": "0", "x-cache": "MISS"}, "auth.rejected", Layer.ORIGIN),
+        (200, GOOD_CHAT, {"age": "3"}, "ok", Layer.ORIGIN),
+        (
+            200,
+            {"object": "list", "data": [{"id": "m", "object": "model"}]},
+            {"age": "3"},
+            "cached.private",
+            Layer.EDGE,
+        ),
+    ],
+    ids=["age", "hit", "miss", "good", "of another question"],
+)
+def test_an_error_that_a_shared_cache_kept(status, body, headers, code, layer):
+    """It was given to an earlier request, so the API has not judged this one."""
+    found = attribute(
+        exchange(status, body, headers, url="https://a.example/v1/chat/completions"), catalogue()
+    )
+    assert (found.code, found.layer) == (code, layer)

@@ -10,7 +10,7 @@ from canned import case
 from exchanges import GOOD_CHAT, exchange
 
 from probes.attribution import attribute
-from probes.model import Ask, Call, Trial, Verdict, WireRequest
+from probes.model import Ask, Call, Layer, Trial, Verdict, WireRequest
 from probes.passive import passive
 from probes.signatures import catalogue
 
@@ -102,6 +102,8 @@ def test_a_key_in_clear(first, key, keyed, leaks):
         ({"x_cache": "Hit from cloudfront"}, True),
         ({"x_cache": "Miss from cloudfront"}, False),
         ({"x_cache": "TCP_HIT from a.example"}, True),
+        ({"x_varnish": "32770 5", "age": "0"}, True),
+        ({"x_varnish": "32770", "age": "0"}, False),
     ],
     ids=str,
 )
@@ -110,6 +112,13 @@ def test_a_shared_cache(headers, hit):
     seen = found(call(hop(200, THERE, body=GOOD_CHAT, **headers)))
     assert ("cached.private" in seen) is hit
     assert not hit or seen["cached.private"].verdict is Verdict.WARN
+
+
+def test_a_mark_of_our_own_proxy():
+    """Through a proxy of our own side the cache may be there: no edge is blamed."""
+    hit = hop(200, body=GOOD_CHAT, x_cache="HIT from proxy.example")
+    seen = found(call(replace(hit, conditions={"proxy": True})))["cached.private"]
+    assert seen.layer is Layer.UNKNOWN
 
 
 def test_a_public_answer_may_be_cached():

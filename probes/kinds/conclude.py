@@ -138,6 +138,7 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
     asked = sum(call.trial.client in names and call.not_sent is None for call in every)
     others = sorted({call.trial.client for call in every if is_good(call)} - set(names))
     rows = [("seen", f"{shown(last.last)} through {listed(names)}")]
+    rows += _kept(last.last)
     if not good and others:
         rows.append(("beside", f"{listed(others)} got what they asked for, with the same key and request"))
     ours = by_us(last.last)
@@ -152,6 +153,11 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         evidence=tuple(call.last.id for call in calls if call.last is not None),
         **told,
     )
+
+
+def _kept(exchange: Exchange) -> list[tuple[str, str]]:
+    mark = exchange.attribution.extracted.get("cache") if exchange.attribution is not None else None
+    return [("because", f"{mark}: a shared cache gave the answer to an earlier request")] if mark else []
 
 
 def by_us(exchange: Exchange) -> bool:

@@ -12,6 +12,8 @@ from probes.timers import Timer, match
 from probes.twins import REPEATS, confounders
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.model import Case, Exchange, Finding
 
 _GATEWAY = frozenset({408, 499, 502, 503, 504})
@@ -28,6 +30,14 @@ def is_timer(exchange: Exchange, seconds: float) -> bool:
         return True
     product = made.product if made is not None else None
     return exchange.status in _GATEWAY and bool(match(seconds, "first_byte", product, _NEAR))
+
+
+def same_time(cut: Sequence[tuple[Pair, float]]) -> bool:
+    """A gateway's failure after the same wait each time is a clock's, too, whatever it says and whether it is known."""
+    if len(cut) < REPEATS or any(last_of([pair])[1].status not in _GATEWAY for pair, _ in cut):
+        return False
+    times = [at for _, at in cut]
+    return max(times) - min(times) <= 2 * uncertainty(cut[-1][0].plain)
 
 
 def first_byte_cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> Finding:

@@ -105,7 +105,7 @@ def _outcome(label: str, members: Sequence[Call]) -> tuple[object, ...] | None:
         return None
     (code, verdict), last = max(wrong, key=lambda each: _RANK[each[0][1]])
     made = last.attribution
-    layer = made.layer if made is not None else Layer.UNKNOWN
+    layer = Layer.EDGE if code == "cached.private" else made.layer if made is not None else Layer.UNKNOWN
     edge = all(e.attribution is not None and e.attribution.layer is Layer.EDGE for _, e in wrong)
     unlikely = verdict is Verdict.WARN or code in _FAILED
     if edge and len(wrong) == len(judged) > REPEATS and label in API and unlikely:
@@ -135,7 +135,13 @@ def _wrong(
     replaced = code == "error.replaced"
     rows = [f"{shown(exchanges[-1])} to {QUESTIONS[label].shown}" for label, exchanges in wrong.items()]
     to = listed([QUESTIONS[label].shown for label in labels])
-    named = {"title": f"Not the API's own: the answer to {to}"} if replaced else {}
+    named: dict[str, object] = {"title": f"Not the API's own: the answer to {to}"} if replaced else {}
+    if code == "cached.private":
+        named = {
+            "layer": Layer.EDGE,
+            "product": None,
+            "title": f"A shared cache gives the answer of another to {to}",
+        }
     beside = (("control", f"{shown(spoken)} from the API itself in the same case"),) if replaced else ()
     return conclude(
         case,

@@ -13,7 +13,7 @@ from probes.attribution import is_refusal
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.conclude import by_us, conclude, listed, not_sent, outcome_code, shown
-from probes.kinds.cutoff import conditions, first_byte_cut, is_timer, longest, speed, total_cut
+from probes.kinds.cutoff import conditions, first_byte_cut, is_timer, longest, same_time, speed, total_cut
 from probes.kinds.pair import Pair, evidence, good, last_of, waited
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Confidence, Figure, Layer, Observed, Reason, Trial, Verdict
@@ -79,7 +79,8 @@ def _all_refused(case: Case, pairs: list[Pair]) -> Finding:
 def _judged(case: Case, pairs: list[Pair]) -> Finding:
     if any(call.last is None for pair in pairs for call in (pair.stream, pair.plain)):
         return _not_even_sent(case, pairs)
-    cut = [(pair, at) for pair in pairs if (at := pair.cut) is not None and is_timer(last_of([pair])[1], at)]
+    ended = [(pair, at) for pair in pairs if (at := pair.cut) is not None]
+    cut = ended if same_time(ended) else [each for each in ended if is_timer(last_of([each[0]])[1], each[1])]
     if cut and max(at for _, at in cut) >= float(case.params["at_least"]):
         return first_byte_cut(case, [pair for pair, _ in cut], [at for _, at in cut], len(pairs))
     ages = [age for pair in pairs if (age := pair.same_age) is not None]

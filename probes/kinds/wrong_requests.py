@@ -11,6 +11,7 @@ from probes.config import conversation
 from probes.kinds.conclude import outcome_code
 from probes.model import Ask, Client, Layer, Raw, Trial, Verdict
 from probes.response import Response
+from probes.shared_cache import kept_by
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _no_client_error(label: str, exchange: Exchange, code: str) -> tuple[str, Ve
     if exchange.error is not None and exchange.error.kind == "deadline":
         return code, Verdict.INCONCLUSIVE  # ours, and shorter than a completion's
     if code == "ok" and label == "bad_key":
-        return "auth.open", Verdict.FAIL
+        return "cached.private" if kept_by(exchange) else "auth.open", Verdict.FAIL
     if code == "ok" and is_api_answer(exchange):
         return "ok", Verdict.PASS  # some servers take any model's name
     strict = QUESTIONS[label].strict or exchange.status is None or default is not Verdict.FAIL

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from canned import ALL, OPENAI, as_text, attributed, case, told
-from exchanges import CLOUDFLARE, HTML, exchange
+from exchanges import CLOUDFLARE, GOOD_CHAT, HTML, exchange
 
 from probes.kinds.base_url import MOST, variants
 from probes.model import Layer, NotSent, Raw, Reason, Timeline, Verdict
@@ -46,6 +46,7 @@ RIGHT = {
 }
 PAGE = quick(404, "<html><body>No</body></html>", HTML)
 EDGE = quick(502, "error code: 502", {**CLOUDFLARE, "content-type": "text/plain"})
+KEPT = quick(200, GOOD_CHAT, {"content-type": "application/json", "age": "3"})
 TEXT = quick(404, "404 page not found\n", {"content-type": "text/plain"})
 
 
@@ -81,6 +82,7 @@ def test_without_a_raw_client_it_brings_its_own():
     "label, said, code, verdict",
     [
         ("bad_key", "good", "auth.open", Verdict.FAIL),
+        ("bad_key", KEPT, "cached.private", Verdict.FAIL),
         ("bad_key", "refused", "error.replaced", Verdict.FAIL),
         ("bad_key", PAGE, "error.replaced", Verdict.FAIL),
         ("unknown_model", PAGE, "error.replaced", Verdict.FAIL),

@@ -102,6 +102,18 @@ def test_both_ended_at_the_same_age(how, pairs):
     assert found.figures["cutoff"].value == pytest.approx(100.02)
 
 
+@pytest.mark.parametrize(
+    "times, code",
+    [((77.0,), "unreachable.origin"), ((77.0, 77.1, 77.0), "timeout.first_byte"), ((77.0, 47.0, 88.0), "unreachable.origin")],
+    ids=["once", "the same each time", "at any time"],
+)  # fmt: skip
+def test_a_gateways_failure_after_a_wait_that_no_list_knows(times, code):
+    """Whatever the page says: once it may be chance, the same wait each time is a clock."""
+    (found,), _ = length(stream(), lambda a: page(times[a.repeat % len(times)], status=502), pairs=len(times))
+    assert found.code == code
+    assert (found.factor is Factor.STREAM) == (code == "timeout.first_byte")
+
+
 def test_both_ended_at_different_ages():
     """Two ends at two ages are no timer of the whole."""
     (found,), _ = length(cut_stream(60.0), ended(100.0, "closed"))
