@@ -88,6 +88,17 @@ def ended(exchange: Exchange) -> Attribution:
     return _end(end, {"error": error.text[:200], "phase": error.phase})
 
 
+def by_itself(exchange: Exchange) -> bool:
+    """A client's own trust store or its own proxy: what another client need not meet."""
+    return exchange.error is not None and exchange.error.kind in {"tls", "proxy"}
+
+
+def distrusts(exchange: Exchange) -> bool:
+    """It was the certificate that was not to the client's liking."""
+    error = exchange.error
+    return error is not None and error.kind == "tls" and "certificate" in error.text.lower()
+
+
 def _end(end: _End, extracted: dict[str, str] | None = None) -> Attribution:
     return Attribution(
         layer=end.layer,

@@ -119,7 +119,11 @@ class Session:
             config = _config(url, method, headers, source, route, seconds)
             config += _certificate(self._setting.secrets.client_cert(route))
             trace = Trace(
-                url, upload=len(body), body_limit=limits.body_bytes, scale=self._setting.clock.scale
+                url,
+                upload=len(body),
+                body_limit=limits.body_bytes,
+                scale=self._setting.clock.scale,
+                proxied=route.proxy is not None,
             )
             return _run(self._protocol, config, (source,) if source else (), trace, limits, stream=stream)
 

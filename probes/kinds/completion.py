@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
+from probes.endings import by_itself
 from probes.kinds.base_url import MOST, find_base_url, off_path
 from probes.kinds.conclude import by_outcome, is_good, listed
 from probes.kinds.spec import Bound, KindSpec
@@ -82,12 +83,17 @@ def asked_for(
     calls: list[Call] = []
     for first in range(0, len(trials), most):
         calls = calls + (yield trials[first : first + most])
-        if max(map(_took, calls)) > patience or not any(call.last and call.last.status for call in calls):
+        if max(map(_took, calls)) > patience or all(map(_unanswered, calls)):
             break
     failed = [call.trial for call in calls if _worth_repeating(call)]
     for _ in range(REPEATS if failed else 0):
         calls = calls + (yield failed)
     return calls
+
+
+def _unanswered(call: Call) -> bool:
+    """Not where it was the client's own matter: the next one may fare better."""
+    return call.last is None or (call.last.status is None and not by_itself(call.last))
 
 
 def _took(call: Call) -> float:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from probes.acceptance import apart
 from probes.attribution import is_refusal
-from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict
+from probes.endings import distrusts
+from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import lost
 from probes.refusals import must_pass
 from probes.vocabulary import vocabulary
@@ -14,7 +15,7 @@ from probes.vocabulary import vocabulary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Attribution, Call, Case, Exchange, WhoActs
+    from probes.model import Attribution, Call, Case, Exchange
 
 _BODY_SHOWN = 60
 _NAMED = 3
@@ -185,6 +186,13 @@ def _told_otherwise(
             "reason": Reason.UNAVAILABLE,
             "title": f"{listed(names)} had no whole answer within {after}, which is the probe's own limit",
             "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
+        }
+    if others and distrusts(exchange):
+        return {
+            "code": "client.trust",
+            "layer": Layer.CLIENT,
+            "who_acts": WhoActs.CUSTOMER,
+            "next_test": "where this client looks for authorities (SSL_CERT_FILE, CURL_CA_BUNDLE, the system's store)",
         }
     told: dict[str, Any] = {}
     if others and exchange.status in {401, 403} and not is_refusal(exchange):

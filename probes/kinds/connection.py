@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from probes.kinds.conclude import by_outcome, conclude, duration, not_sent, outcome_code
 from probes.kinds.dialled import by_us, connected, family, of_family, place, quickest, session, site, told
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.trust import untrusted
-from probes.model import Client, Confidence, Dial, Factor, Figure, Layer, Observed, Raw, Trial, Verdict
+from probes.model import (
+    Client,
+    Confidence,
+    Dial,
+    Factor,
+    Figure,
+    Layer,
+    Observed,
+    Raw,
+    Reason,
+    Trial,
+    Verdict,
+)
 from probes.twins import REPEATS
 
 if TYPE_CHECKING:
@@ -22,6 +35,8 @@ SLOW = 0.25
 _DEADLINE = 2.5
 _AGAIN = 1.2
 _TRACE = "/cdn-cgi/trace"
+_PERHAPS_ITS_OWN = frozenset({403, 407, *range(500, 600)})
+"""What a proxy answers, without TLS, for a host that it does not reach or does not allow."""
 _LOOPBACK = ("127.", "::1")
 
 
@@ -87,13 +102,19 @@ def _by_proxy(case: Case, calls: Sequence[Call]) -> list[Finding]:
     if not asked or asked[-1].last is None:
         return []
     last = asked[-1].last
-    if last.status is None:
+    layer = last.attribution.layer if last.attribution is not None else Layer.UNKNOWN
+    if last.status is None or layer is Layer.PROXY:
         return by_outcome(case, asked, "a connection")
+    if layer is Layer.UNKNOWN and last.status in _PERHAPS_ITS_OWN and last.request.url.startswith("http:"):
+        return [
+            replace(found, verdict=Verdict.INCONCLUSIVE, reason=Reason.TOO_FEW)
+            for found in by_outcome(case, asked, "a connection")
+        ]
     detail = (("seen", f"an answer ({last.status}) through the proxy, which chooses the address itself"),)
     return [
         conclude(
-            case, "ok", last, client=None, layer=Layer.NETWORK, observed=Observed(0, 1), next_test=None,
-            title="The host answers through the proxy", detail=detail, confidence=Confidence.LOW,
+            case, "ok", last, client=None, layer=Layer.NETWORK, product=None, observed=Observed(0, 1),
+            title="The host answers through the proxy", detail=detail, confidence=Confidence.LOW, next_test=None,
         )
     ]  # fmt: skip
 

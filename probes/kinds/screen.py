@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
+from probes.endings import by_itself
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, not_sent, outcome_code, shown
 from probes.kinds.study import Study, evidence, passed, refused
 from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
     """Every client, the control first, last and after every refusal; findings where that ends the case."""
     first = yield from study.screen(study.control)
-    if _failed_by_itself(first) and study.others:
+    if first.last is not None and by_itself(first.last) and study.others:
         study.next_control()
         first = yield from study.screen(study.control)
     if (why := _unsent_or_ended(first)) is not None:
@@ -47,11 +48,6 @@ def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding]
         return (yield from _nobody(study))
     study.choose_control()
     return None
-
-
-def _failed_by_itself(call: Call) -> bool:
-    """Its own trust store or its own proxy: what another client need not meet."""
-    return call.last is not None and call.last.error is not None and call.last.error.kind in {"tls", "proxy"}
 
 
 def _unsent_or_ended(call: Call) -> NotSent | None:

@@ -24,6 +24,7 @@ _EXITS = {
     55: "reset", 56: "reset", 92: "reset", 63: "limit", 16: "protocol",
 }  # fmt: skip
 _UNREADABLE = re.compile(r"illegal|invalid|malformed|too large", re.IGNORECASE)
+_BY_VARIABLE = re.compile(r"Info: Uses proxy env variable (?!no_proxy)", re.IGNORECASE)
 _SWITCHING = 101  # to another protocol, which nobody asked for
 # The last is that of RST_STREAM: curl 7.88 says "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)".
 _RESET = re.compile(r"\breset\b|broken pipe|not closed cleanly: ")
@@ -31,18 +32,20 @@ _PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
 
 
 class Trace:
-    """`upload`: bytes of the request's body. `scale`: machine seconds per real-world second. Feed lines, then
-    `finish`.
+    """`upload`: bytes of the request's body. `scale`: machine seconds per real-world second. `proxied`: curl was told
+    of a proxy; of one that it takes from the environment it says so itself. Feed lines, then `finish`.
     """
 
-    def __init__(self, url: str, *, upload: int = 0, body_limit: int, scale: float = 1.0) -> None:
+    def __init__(
+        self, url: str, *, upload: int = 0, body_limit: int, scale: float = 1.0, proxied: bool = False
+    ) -> None:
         self._upload = upload
         self._scale = scale
         self._first: float | None = None
         self._time = 0.0
         self.tape = Tape(lambda: self._time, body_limit)
         self.tape.url = url
-        self.tape.conditions |= {"connection": "new", "proxy": False}
+        self.tape.conditions |= {"connection": "new", "proxy": proxied}
         self._section: tuple[str, str] | None = None
         self._data = bytearray()
         self._head: list[bytes] = []
@@ -64,6 +67,8 @@ class Trace:
         self._first = at if self._first is None else self._first
         self._time = ((at - self._first) % _DAY) / self._scale
         self._section = (direction, what or "")
+        # Before it is dialled, so that one that cannot be reached is known for what it is.
+        self.tape.conditions["proxy"] |= _BY_VARIABLE.search(line) is not None
 
     def finish(self, write_out: str, stopped: str | None, exit_code: int = 0) -> dict[str, Any]:
         """The exchange, as `Tape.result`; `stopped` is why the probe ended curl, when it did; `exit_code` counts where

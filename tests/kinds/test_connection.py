@@ -224,3 +224,29 @@ def test_any_mind_at_all():
     """The answers of other kinds don't break it."""
     findings, _ = told(case("connection"), lambda _: "good")
     assert worst(findings) is Verdict.PASS, as_text(findings)
+
+
+@pytest.mark.parametrize(
+    "url, status, verdict",
+    [
+        ("http://a.example/cdn-cgi/trace", 404, Verdict.PASS),
+        ("http://a.example/cdn-cgi/trace", 503, Verdict.INCONCLUSIVE),
+        ("http://a.example/cdn-cgi/trace", 403, Verdict.INCONCLUSIVE),
+        ("https://a.example/cdn-cgi/trace", 503, Verdict.PASS),
+    ],
+)
+def test_what_may_be_the_proxys_own_answer(url, status, verdict):
+    """Without TLS a proxy can refuse in the host's name, which is no sign of the host."""
+    page = exchange(status, "<html><body>No</body></html>", {"content-type": "text/html"}, url=url)
+    findings, _ = found([], [], attributed(replace(page, conditions={"proxy": True})))
+    assert worst(findings) is verdict, as_text(findings)
+
+
+def test_a_page_that_the_proxy_signed():
+    """Then nothing was seen of the host at all."""
+    page = exchange(
+        403, "<html>", {"x-squid-error": "ERR_ACCESS_DENIED 0"}, url="http://a.example/cdn-cgi/trace"
+    )
+    (bad,), _ = found([], [], attributed(replace(page, conditions={"proxy": True})))
+    assert (bad.code, bad.layer) == ("unreachable.connect", Layer.PROXY)
+    assert bad.verdict is not Verdict.PASS

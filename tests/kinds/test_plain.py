@@ -8,7 +8,7 @@ import pytest
 from canned import ALL, HTTPX, NO_EXCHANGE, SENT, answer, as_text, attributed, case, told
 from exchanges import exchange
 
-from probes.model import Layer, NotSent, Reason, Slo, Timeline, Verdict
+from probes.model import Layer, NotSent, Reason, Slo, Timeline, Verdict, WhoActs
 from probes.runner import worst
 
 GOOD = {"completion": "good", "streaming": "good stream"}
@@ -207,3 +207,38 @@ def test_a_stream_that_failed_keeps_no_promise():
     asked = replace(asked, target=replace(asked.target, slo=Slo(ttft=0.01)))
     findings, _ = told(asked, lambda _: "cut stream")
     assert {f.code for f in findings} == {"stream.truncated"}
+
+
+UNTRUSTED = "certificate verify failed: unable to get local issuer certificate"
+
+
+def distrusting(text=UNTRUSTED):
+    made = exchange(None, error=("tls", "tls"))
+    return attributed(replace(made, error=replace(made.error, text=text)))
+
+
+@both
+def test_one_client_alone_does_not_trust_the_certificate(kind):
+    """Others took the same certificate in the same minute: it is that client's own store."""
+    findings, _ = told(case(kind), lambda a: distrusting() if a.client == "curl" else GOOD[kind])
+    found = next(f for f in findings if f.client == "curl")
+    assert (found.code, found.layer, found.who_acts) == ("client.trust", Layer.CLIENT, WhoActs.CUSTOMER)
+    findings, _ = told(
+        case(kind), lambda a: distrusting("no shared cipher") if a.client == "curl" else GOOD[kind]
+    )
+    assert next(f for f in findings if f.client == "curl").code == "unreachable.tls"
+
+
+def test_clients_with_a_trust_store_of_their_own_do_not_speak_for_the_others(monkeypatch):
+    """All of the first round failed by themselves, and yet the rest is asked."""
+    many = (*ALL, *(replace(HTTPX, name=f"httpx-{n}") for n in range(2)))
+    for client in many[len(ALL) :]:
+        monkeypatch.setitem(SENT, client.name, SENT["httpx"])
+    first = {client.name for client in many[:4]}
+    findings, server = told(
+        case("completion", many), lambda a: distrusting() if a.client in first else "good"
+    )
+    assert len(server.asked) == len(many)
+    assert {(f.code, f.layer) for f in findings if f.verdict is Verdict.FAIL} == {
+        ("client.trust", Layer.CLIENT)
+    }

@@ -148,6 +148,21 @@ def test_a_tunnel_leaves_the_request_alone():
     assert got["conditions"]["proxy"] is True
 
 
+@pytest.mark.parametrize(
+    ("said", "proxied"),
+    [
+        ("Uses proxy env variable http_proxy == 'http://127.0.0.1:9'", True),
+        ("Uses proxy env variable no_proxy == '127.0.0.1'", False),
+        ("  Trying 127.0.0.1:9...", False),
+    ],
+    ids=["a proxy", "none for this host", "none"],
+)
+def test_a_proxy_of_the_environment_that_cannot_be_reached(said, proxied):
+    """Curl names it before it dials, and then has nothing more to say."""
+    got = told([f"12:00:00.000000 == Info: {said}"], {"exitcode": 7, "errormsg": "Failed to connect"})
+    assert (got["conditions"]["proxy"], got["error"]["kind"]) == (proxied, "connect")
+
+
 @pytest.mark.parametrize("write_out", ["", "curl: (6) x", "{broken"], ids=["none", "no JSON", "broken"])
 def test_without_write_out_the_trace_must_do(write_out):
     """A curl that was killed says nothing at the end."""
