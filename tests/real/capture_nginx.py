@@ -46,6 +46,8 @@ http {{
   server {{
     listen 127.0.0.1:{plain};
     root {root};
+    location = /return-301 {{ return 301 https://api.example.com$request_uri; }}
+    location = /return-308 {{ return 308 https://api.example.com$request_uri; }}
     location = /return-403 {{ return 403; }}
     location = /return-408 {{ return 408; }}
     location = /deny {{ deny all; }}
@@ -94,6 +96,8 @@ CASES = {
     "no host": _Case(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"),
     "header too large": _Case(_post("/healthy", extra=f"X-Trace: {'a' * 40_000}\r\n")),
     "plain HTTP to the TLS port": _Case(_post("/"), tls_port=True),
+    "return 301": _Case(_post("/return-301")),
+    "return 308": _Case(_post("/return-308")),
     "return 403": _Case(_post("/return-403")),
     "deny all": _Case(_post("/deny")),
     "no such file": _Case(b"GET /v1/models HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n"),
