@@ -125,6 +125,7 @@ class Edge:
             "ray": f"{next(self._rays) * _RAY_STEP & _RAY_MASK:016x}",
             "host": host,
             "zone": host.rpartition(":")[0] or host,
+            "port": host.rpartition(":")[2],
             "ip": client.peer,
             "target": request.target,
             "authorization": authorization,
