@@ -105,6 +105,8 @@ def _by_proxy(case: Case, calls: Sequence[Call]) -> list[Finding]:
     layer = last.attribution.layer if last.attribution is not None else Layer.UNKNOWN
     if last.status is None or layer is Layer.PROXY:
         return by_outcome(case, asked, "a connection")
+    if (read_along := untrusted(case, [last])) != []:
+        return read_along
     if layer is Layer.UNKNOWN and last.status in _PERHAPS_ITS_OWN and last.request.url.startswith("http:"):
         return [
             replace(found, verdict=Verdict.INCONCLUSIVE, reason=Reason.TOO_FEW)

@@ -41,7 +41,7 @@ def _intercepted(case: Case, seen: Sequence[Exchange], of: int) -> Finding:
         product=issuer,
         observed=Observed(len(seen), of),
         title=f"{issuer} reads along: it presents its own certificate in place of the host's",
-        detail=(("seen", f"{place(seen[-1])} presents a certificate issued by {issuer}"),),
+        detail=(("seen", f"{place(seen[-1]) or 'the host'} presents a certificate issued by {issuer}"),),
         confidence=Confidence.HIGH,
         next_test="compare the issuer with that seen from another network",
         evidence=tuple(e.id for e in seen),

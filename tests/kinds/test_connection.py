@@ -226,6 +226,14 @@ def test_any_mind_at_all():
     assert worst(findings) is Verdict.PASS, as_text(findings)
 
 
+def test_a_proxy_that_reads_along_in_the_tunnel():
+    """What is asked through it shows the certificate as well."""
+    page = answer("not found")
+    seen = replace(page, conditions={"proxy": True, "tls": {**TLS, "issuer": "Zscaler Inc."}})
+    (bad,), _ = found([], [], seen)
+    assert (bad.code, bad.layer, bad.product) == ("proxy.intercepts", Layer.PROXY, "Zscaler Inc.")
+
+
 @pytest.mark.parametrize(
     "url, status, verdict",
     [

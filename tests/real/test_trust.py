@@ -9,7 +9,7 @@ import certifi
 import pytest
 import trustme
 from asking import an_api, ask, at, certificate
-from servers import haproxy, program
+from servers import haproxy, program, squid
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
 
@@ -39,6 +39,15 @@ def test_something_reads_along(told, origin, tmp_path, monkeypatch, trusted):
     assert (found["layer"], found["product"], found["verdict"]) == ("proxy", "Zscaler Inc.", "fail")
     assert run.code == 1
     assert (run.troubles("completion") == []) is trusted
+
+
+def test_something_reads_along_where_a_proxy_dials(told, origin, tmp_path, monkeypatch):
+    """Which is where it usually sits: the tunnel's own certificate shows it."""
+    file = certificate(tmp_path, monkeypatch, authority=trustme.CA(organization_name="Fortinet"))
+    with haproxy(tmp_path, origin, certificate=file) as base_url, squid() as proxy:
+        run = told("smoke", base_url, "--proxy", proxy.url, "--client", "httpx")
+    [found] = run.troubles("connection")
+    assert (found["code"], found["layer"], found["product"]) == ("proxy.intercepts", "proxy", "Fortinet")
 
 
 def test_only_the_system_trusts_it(told, origin, tmp_path, monkeypatch):
