@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _GATEWAY = frozenset({408, 499, 502, 503, 504})
 _NEAR = 1.0
+_SAME = 0.25
 """Seconds."""
 
 
@@ -37,7 +38,7 @@ def same_time(cut: Sequence[tuple[Pair, float]]) -> bool:
     if len(cut) < REPEATS or any(last_of([pair])[1].status not in _GATEWAY for pair, _ in cut):
         return False
     times = [at for _, at in cut]
-    return max(times) - min(times) <= 2 * uncertainty(cut[-1][0].plain)
+    return max(times) - min(times) <= max(2 * uncertainty(cut[-1][0].plain), _SAME)
 
 
 def first_byte_cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> Finding:

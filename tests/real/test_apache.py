@@ -87,6 +87,7 @@ def test_a_proxy_timer(told):
     with an_api(tpot=0.2) as slow, apache(at(slow), "ProxyTimeout 1") as base_url:
         run = told("long", base_url, "--set", "hold=1.2", "--set", "tokens=8", "--set", "pairs=3")
     [found] = run.troubles()
-    assert (found["code"], found["layer"], found["product"]) == ("timeout.first_byte", "edge", "Apache")
+    seen = (found["code"], found["layer"], found["product"])
+    assert seen == ("timeout.first_byte", "edge", "Apache"), found["detail"]
     assert (found["factor"], found["confidence"]) == ("stream", "high")
     assert found["figures"]["cutoff"]["value"] == pytest.approx(1.0, abs=0.3)
