@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude, duration, is_good
-from probes.kinds.pair import tpot
+from probes.kinds.length.pair import tpot
 from probes.model import Confidence, Figure, Observed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from canned import ALL, CURL, answer, as_text, attributed, case, check_not_bette
 from exchanges import exchange
 
 from probes.kinds.burst import unfit
-from probes.kinds.burst_findings import together
+from probes.kinds.burst.findings import together
 from probes.model import Limits, NotSent, Reason, Timeline, Verdict
 from probes.runner import judge, replay, worst
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from canned import CURL, HTTPX, OPENAI, answer, as_text, case, told
 
-from probes.kinds.reuse import known_timers
+from probes.kinds.keepalive.reuse import known_timers
 from probes.model import Confidence, Factor, Layer, NotSent, Reason, Timeline, Verdict
 from probes.runner import worst
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from probes import config
 from probes.config import select
-from probes.kinds.study import CEILING
+from probes.kinds.identity.study import CEILING
 from probes.model import Factor, Verdict
 
 UA = "user-agent"

@@ -11,7 +11,7 @@ import pytest
 from canned import case
 
 from probes import config
-from probes.kinds.reproducer import python_command
+from probes.kinds.identity.reproducer import python_command
 
 ANSWER = b"HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"
 AGENTS = {

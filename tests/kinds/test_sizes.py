@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from probes.config import clients
 from probes.kinds import KINDS
-from probes.kinds.load import REQUESTS, SMALL, failed_by_size, in_words
+from probes.kinds.identity.load import REQUESTS, SMALL, failed_by_size, in_words
 from probes.model import Confidence, Factor, Layer, NotSent, Reason, Timeline, Verdict
 from probes.runner import judge, replay, worst
 from probes.twins import fisher, side

@@ -6,9 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from probes.kinds.conclude import by_outcome, conclude, duration, not_sent, outcome_code
-from probes.kinds.dialled import by_us, connected, family, of_family, place, quickest, session, site, told
+from probes.kinds.connection.dialled import (
+    by_us,
+    connected,
+    family,
+    of_family,
+    place,
+    quickest,
+    session,
+    site,
+    told,
+)
+from probes.kinds.connection.trust import untrusted
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.trust import untrusted
 from probes.model import (
     Client,
     Confidence,

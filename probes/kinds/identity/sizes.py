@@ -11,18 +11,18 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import not_sent, outcome_code
-from probes.kinds.load import SMALL, Load, failed_by_size, filler_of
-from probes.kinds.sizes_taken import left_out, no_client, not_invalid, said_nothing, takes
-from probes.kinds.study import passed
-from probes.kinds.suspect import UA
-from probes.kinds.too_large import Refusal, by_size, unconfirmed
+from probes.kinds.identity.load import SMALL, Load, failed_by_size, filler_of
+from probes.kinds.identity.sizes_taken import left_out, no_client, not_invalid, said_nothing, takes
+from probes.kinds.identity.study import passed
+from probes.kinds.identity.suspect import UA
+from probes.kinds.identity.too_large import Refusal, by_size, unconfirmed
 from probes.model import NotSent, Reason
 from probes.twins import MORE, REPEATS, Side, Twin, side, unsent
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.kinds.study import Study
+    from probes.kinds.identity.study import Study
     from probes.model import Call, Finding, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, listed, named, outcome_code, shown
-from probes.kinds.load import body_bytes, failed_by_size, in_words
-from probes.kinds.reproducer import sized_command
-from probes.kinds.study import evidence, passed
-from probes.kinds.suspect import UA
+from probes.kinds.identity.load import body_bytes, failed_by_size, in_words
+from probes.kinds.identity.reproducer import sized_command
+from probes.kinds.identity.study import evidence, passed
+from probes.kinds.identity.suspect import UA
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Reproduce, Verdict
 from probes.twins import REPEATS, confounders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.kinds.study import Study
+    from probes.kinds.identity.study import Study
     from probes.model import Call, Exchange, Finding
     from probes.twins import Side, Twin
 

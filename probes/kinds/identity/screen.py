@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.endings import by_itself
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, not_sent, outcome_code, shown
-from probes.kinds.study import Study, evidence, passed, refused
+from probes.kinds.identity.study import Study, evidence, passed, refused
 from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import confounders
 from probes.vocabulary import vocabulary

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude
-from probes.kinds.dialled import place
+from probes.kinds.connection.dialled import place
 from probes.model import Confidence, Layer, Observed, WhoActs
 
 if TYPE_CHECKING:

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
-from probes.kinds.isolate import isolate
-from probes.kinds.keyed import exempts, in_words, keyed
-from probes.kinds.load import REQUESTS
-from probes.kinds.screen import said_nothing, screen, tainted, unconfirmed, whose
-from probes.kinds.sizes import sizes
+from probes.kinds.identity.isolate import isolate
+from probes.kinds.identity.keyed import exempts, in_words, keyed
+from probes.kinds.identity.load import REQUESTS
+from probes.kinds.identity.screen import said_nothing, screen, tainted, unconfirmed, whose
+from probes.kinds.identity.sizes import sizes
+from probes.kinds.identity.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
 from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.kinds.suspect import Isolation
+    from probes.kinds.identity.suspect import Isolation
     from probes.model import Call, Case, Exchange, Finding, Flow, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from probes.clients import dialect
 from probes.credentials import made_up_key
-from probes.kinds.reproducer import python_command
-from probes.kinds.suspect import Isolation, Suspect, differences
+from probes.kinds.identity.reproducer import python_command
+from probes.kinds.identity.suspect import Isolation, Suspect, differences
 from probes.model import Ask, Confidence, Factor, Raw, Reason
 from probes.twins import REPEATS
 
 if TYPE_CHECKING:
-    from probes.kinds.suspect import Steps
+    from probes.kinds.identity.suspect import Steps
 
 _FRAMING = frozenset({"host", "content-length"})
 

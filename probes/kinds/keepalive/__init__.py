@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.config import conversation
-from probes.kinds.idle_findings import judged
-from probes.kinds.reuse import Idled, Life
+from probes.kinds.keepalive.findings import judged
+from probes.kinds.keepalive.reuse import Idled, Life
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Trial
 from probes.twins import REPEATS

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude, shown
-from probes.kinds.pair import Pair, evidence, last_of, tpot, uncertainty, waited
+from probes.kinds.length.pair import Pair, evidence, last_of, tpot, uncertainty, waited
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason
 from probes.timers import Timer, match
 from probes.twins import REPEATS, confounders

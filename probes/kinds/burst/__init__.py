@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.burst_findings import judged
+from probes.kinds.burst.findings import judged
 from probes.kinds.conclude import by_outcome, is_good
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Reason, Trial, Verdict

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
-from probes.kinds.load import failed_by_size, filler_of, in_words
-from probes.kinds.study import evidence, passed
+from probes.kinds.identity.load import failed_by_size, filler_of, in_words
+from probes.kinds.identity.study import evidence, passed
 from probes.model import Layer, Observed, Reason, Verdict
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.kinds.study import Study
+    from probes.kinds.identity.study import Study
     from probes.model import Call, Finding, NotSent
 
 

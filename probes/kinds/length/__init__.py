@@ -13,8 +13,16 @@ from probes.attribution import is_refusal
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.conclude import by_us, conclude, listed, not_sent, outcome_code, shown
-from probes.kinds.cutoff import conditions, first_byte_cut, is_timer, longest, same_time, speed, total_cut
-from probes.kinds.pair import Pair, evidence, good, last_of, waited
+from probes.kinds.length.cutoff import (
+    conditions,
+    first_byte_cut,
+    is_timer,
+    longest,
+    same_time,
+    speed,
+    total_cut,
+)
+from probes.kinds.length.pair import Pair, evidence, good, last_of, waited
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask, Confidence, Figure, Layer, Observed, Reason, Trial, Verdict
 from probes.twins import unsent

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude, in_title, listed, named, not_sent, outcome_code, shown
-from probes.kinds.screen import unconfirmed
-from probes.kinds.study import evidence, passed, refused
+from probes.kinds.identity.screen import unconfirmed
+from probes.kinds.identity.study import evidence, passed, refused
 from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
 from probes.twins import REPEATS, Twin, confounders, unsent
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.kinds.study import Study
+    from probes.kinds.identity.study import Study
     from probes.model import Call, Exchange, Finding, Trial
 
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]

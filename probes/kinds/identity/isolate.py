@@ -9,17 +9,17 @@ import re
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import listed
-from probes.kinds.reproducer import curl_command, python_command
-from probes.kinds.stack import client_stack
-from probes.kinds.study import Study, refused
-from probes.kinds.suspect import SDK_HEADERS, UA, Isolation, Suspect, differences
+from probes.kinds.identity.reproducer import curl_command, python_command
+from probes.kinds.identity.stack import client_stack
+from probes.kinds.identity.study import Study, refused
+from probes.kinds.identity.suspect import SDK_HEADERS, UA, Isolation, Suspect, differences
 from probes.model import Confidence, Factor, Reason, Reproduce
 from probes.twins import REPEATS, Side, Twin
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from probes.kinds.suspect import Edits, Steps
+    from probes.kinds.identity.suspect import Edits, Steps
     from probes.model import Call, Exchange, Trial
 
 

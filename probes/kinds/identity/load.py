@@ -7,13 +7,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes import twins
-from probes.kinds.study import passed, refused, took
+from probes.kinds.identity.study import passed, refused, took
 from probes.model import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from probes.kinds.study import Study
+    from probes.kinds.identity.study import Study
     from probes.model import Call, Trial
 
 SMALL = 1024

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import by_us, conclude, listed, not_sent, outcome_code, shown
-from probes.kinds.reuse import Became, between, known_timers, why_not_kept
+from probes.kinds.keepalive.reuse import Became, between, known_timers, why_not_kept
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict
 from probes.twins import REPEATS, Side, Twin, confounders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.kinds.reuse import Life
+    from probes.kinds.keepalive.reuse import Life
     from probes.model import Call, Case, Exchange, Finding
 
 _WORDS = {"closed": "closed it", "reset": "reset it", "data": "sent a last word on it"}

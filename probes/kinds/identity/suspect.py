@@ -11,7 +11,7 @@ from probes.twins import confounders
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from probes.kinds.study import Study
+    from probes.kinds.identity.study import Study
     from probes.model import Call, Factor, Reason, Reproduce, Trial
     from probes.twins import Side
 
