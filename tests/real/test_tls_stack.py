@@ -26,23 +26,33 @@ BLOCKED = b"error code: 1010"
 _HELLO_HEAD = 5 + 4 + 2 + 32  # record, handshake, version, random
 
 
-def cipher_suites(hello: bytes) -> bytes:
-    """Those that a TLS client offers, in its order: RFC 8446, 4.1.2."""
+def fingerprint(hello: bytes) -> tuple[bytes, tuple[int, ...]]:
+    """The cipher suites that a TLS client offers and the types of its extensions, in its order: RFC 8446, 4.1.2.
+
+    Where Python and curl are linked to one OpenSSL, their suites may be the same; what they ask for beyond is not.
+    """
     at = _HELLO_HEAD + 1 + hello[_HELLO_HEAD]
     size = int.from_bytes(hello[at : at + 2])
-    return hello[at + 2 : at + 2 + size]
+    suites = hello[at + 2 : at + 2 + size]
+    at += 2 + size
+    at += 1 + hello[at] + 2  # compression methods, the length of the extensions
+    types = []
+    while at + 4 <= len(hello):
+        types.append(int.from_bytes(hello[at : at + 2]))
+        at += 4 + int.from_bytes(hello[at + 2 : at + 4])
+    return suites, tuple(types)
 
 
 class Fingerprinting:
-    """An API over TLS whose edge refuses one list of cipher suites by Cloudflare's 1010, whatever the headers say."""
+    """An API over TLS whose edge refuses one fingerprint by Cloudflare's 1010, whatever the headers say."""
 
     def __init__(self, authority: trustme.CA) -> None:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert("127.0.0.1").configure_cert(self._context)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.seen: list[bytes] = []
-        self.refused: bytes | None = None
+        self.seen: list[tuple[bytes, tuple[int, ...]]] = []
+        self.refused: tuple[bytes, tuple[int, ...]] | None = None
 
     def serve(self) -> None:
         with suppress(OSError):  # closed
@@ -55,14 +65,14 @@ class Fingerprinting:
         self._listener.close()
 
     def _answer(self, accepted: socket.socket) -> None:
-        suites = cipher_suites(accepted.recv(4096, socket.MSG_PEEK))
-        self.seen.append(suites)
+        hello = fingerprint(accepted.recv(4096, socket.MSG_PEEK))
+        self.seen.append(hello)
         with suppress(OSError), self._context.wrap_socket(accepted, server_side=True) as secured:
             head, _, body = self._read(secured).partition(b"\r\n\r\n")
             length = next((int(x.split(b":")[1]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")), 0)  # fmt: skip
             while len(body) < length:
                 body += secured.recv(65536)
-            secured.sendall(self._said(refuses=suites == self.refused))
+            secured.sendall(self._said(refuses=hello == self.refused))
 
     def _read(self, secured: ssl.SSLSocket) -> bytes:
         got = b""
