@@ -6,10 +6,12 @@ Everything is read and nothing sent; each file's first mistake is told, as `path
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from probes import config
+from probes.acceptance import expired
 from probes.bundled import find, names
 from probes.errors import ConfigError, UsageError
 from probes.lab import expectations, faults, pages
@@ -35,10 +37,13 @@ _STAND_IN = ("http://127.0.0.1:9/v1", "openai", "m")
 
 @dataclass(slots=True)
 class Checkup:
-    """`counts`: what was read well, by name. `problems`: one line each, in the order of reading."""
+    """`counts`: what was read well, by name. `problems` and `notes`: one line each, in the order of reading; a note is
+    of what is valid and yet not what was meant.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def read(self, reading: Callable[[], T]) -> T | None:
         """What `reading` gives, or `None` after its mistake was noted."""
@@ -97,12 +102,23 @@ def _targets(found: Checkup, name: str | None, secrets: Secrets | None) -> list[
     for path in paths:
         if path is None or (pair := found.read(partial(config.read_target, path))) is None:
             continue
-        found.count("targets", 1)
+        named = name is not None or path.stem != config.EXAMPLE
+        found.count("targets", int(named))
         good.append(pair[0])
-        if secrets is not None and (name is not None or path.stem != config.EXAMPLE):
+        found.notes += _expired(path, *pair) if named else []
+        if secrets is not None and named:
             for problem in _unset(path, *pair, secrets):
                 found.note(problem)
     return good
+
+
+def _expired(path: Path, target: Target, lines: Lines) -> Iterator[str]:
+    today = datetime.now(UTC).date()
+    for number, one in enumerate(target.accepted):
+        if expired(one, today):
+            at = ("accepted", number)
+            said = f"has expired on {one.until}: what it accepts counts again, and runs warn of it"
+            yield str(ConfigError(said, path=path, line=lines.get(at), key=key_path(at)))
 
 
 def _unset(path: Path, target: Target, lines: Lines, secrets: Secrets) -> Iterator[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -29,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = UNPROVEN
         except SystemExit as left:  # of argparse
             code = left.code if isinstance(left.code, int) else 0
+            if code == USAGE:
+                _tell_github("the command is wrong; the log says why")
         if streams.fault is not None:
             sys.stderr.write(f"edgeprobe: cannot write to standard output: {streams.fault}\n")
             code = code or USAGE
@@ -49,10 +52,19 @@ def _obey(words: list[str]) -> int:
         return int(getattr(commands, arguments.command)(arguments))
     except errors.UsageError as mistake:
         sys.stderr.write(f"edgeprobe: {mistake}\n")
+        _tell_github(str(mistake))
         return USAGE
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _tell_github(mistake: str) -> None:
+    """A job that never began to probe says so on its page, too."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        from probes.outputs import mistake_to_github
+
+        mistake_to_github(mistake, sys.stdout)
 
 
 def _ends_like_ctrl_c() -> dict[int, signal.Handlers]:

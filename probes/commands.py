@@ -112,6 +112,7 @@ def validate(arguments: Namespace) -> int:
     if found.problems:
         sys.stderr.write("".join(f"{problem}\n" for problem in found.problems))
         return 2
+    sys.stdout.write("".join(f"note     {note}\n" for note in found.notes))
     sys.stdout.write(f"ok       {', '.join(f'{n:,} {what}' for what, n in found.counts.items())}\n")
     return 0
 

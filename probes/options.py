@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2
+SUITES = "identity, smoke, edge, long, keepalive, burst"
+"""The bundled ones; listed here because reading them takes YAML."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -64,7 +66,7 @@ def _demo(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "run", "run suites against a target")
-    parser.add_argument("suites", nargs="+", metavar="SUITE", help="identity, smoke, edge, long, or a file")
+    parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     _target_flags(parser)
     _choice_flags(parser)
     _report_flags(parser)
@@ -76,7 +78,7 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "plan", "say what a run would send and cost, without sending anything")
-    parser.add_argument("suites", nargs="+", metavar="SUITE", help="identity, smoke, edge, long, or a file")
+    parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     _target_flags(parser)
     _choice_flags(parser)
 

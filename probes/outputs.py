@@ -99,10 +99,23 @@ def to_github(run: Run, out: TextIO, environ: Mapping[str, str] = os.environ) ->
 
     if _on_github(environ):
         annotations.report(run, out)
+    if environ.get("GITHUB_STEP_SUMMARY"):
+        _on_the_page(_written("markdown", run), environ)
+
+
+def mistake_to_github(mistake: str, out: TextIO, environ: Mapping[str, str] = os.environ) -> None:
+    """One annotation, and a line on the job's page, of a command that could not be obeyed."""
+    from probes.reporters import annotations, markdown
+
+    out.write(annotations.mistake(mistake))
+    _on_the_page(f"**edgeprobe** could not begin: {markdown.inert(mistake)}", environ)
+
+
+def _on_the_page(text: str, environ: Mapping[str, str]) -> None:
     if summary := environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with Path(summary).open("a", encoding="utf-8") as page:
-                page.write(f"{_written('markdown', run)}\n")
+                page.write(f"{text}\n")
         except OSError as fault:
             sys.stderr.write(f"edgeprobe: no job summary, {summary}: {fault.strerror}\n")
 

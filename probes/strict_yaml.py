@@ -6,7 +6,17 @@ import json
 import re
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    NoReturn,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -23,7 +33,7 @@ T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
 Lines = dict[KeyPath, int]
 VERSION = 1
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ECHO = 60  # characters of a wrong value worth repeating
 
 _WANTED = {
@@ -38,6 +48,15 @@ _WANTED = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
+
+
+class _Loader(_SAFE):  # type: ignore[misc]  # of yaml, which has no types
+    """Dates stay text, so that a wrong one is told by its line as any other value."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, pattern) for tag, pattern in rules if tag != "tag:yaml.org,2002:timestamp"]
+        for first, rules in _SAFE.yaml_implicit_resolvers.items()
+    }
 
 
 def read(path: Path, shape: type[T]) -> T:
@@ -109,7 +128,7 @@ def _parse(path: Path) -> tuple[Any, Lines]:
         raise ConfigError("is not UTF-8", path=path) from None
     lines: Lines = {}
     try:
-        loader = _LOADER(text)
+        loader = _Loader(text)
         try:
             node = loader.get_single_node()
             if node is None:
@@ -123,7 +142,7 @@ def _parse(path: Path) -> tuple[Any, Lines]:
         raise ConfigError(f"not YAML: {fault.problem}", path=path, line=line) from None
     except yaml.reader.ReaderError as fault:
         raise ConfigError(f"not YAML: {fault.reason}", path=path) from None
-    except ValueError as fault:  # a date such as 2027-02-30
+    except ValueError as fault:  # a number that only looks like one
         raise ConfigError(f"not YAML: {fault}", path=path) from None
 
 

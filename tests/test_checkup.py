@@ -125,6 +125,18 @@ def test_the_tables_are_read_too(edgeprobe, here, table, old, new):
     assert "unknown key; did you mean" in said.err
 
 
+def test_an_acceptance_that_has_expired_is_noted(edgeprobe, here):
+    """It is no mistake of the file, and runs will warn of it."""
+    held = "accepted:\n- {code: blocked.client, reason: x, until: 2099-01-01}\n"
+    here(prod=TARGET + held + "- {code: body.html, reason: x, until: 2025-03-01}\n")
+    said = edgeprobe("validate")
+    assert said.code == 0
+    [note] = [line for line in said.out.splitlines() if line.startswith("note")]
+    line = len((TARGET + held).splitlines()) + 1
+    assert f"configs/targets/prod.yaml:{line}: accepted[1]: has expired on 2025-03-01" in note
+    assert "ok       1 targets" in said.out
+
+
 def test_variables_that_are_set(edgeprobe, here, monkeypatch):
     """Are found so; without --env nobody asks."""
     here(prod=TARGET)

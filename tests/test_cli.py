@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from probes import __version__, lab, store
+from probes import __version__, lab, options, store
+from probes.bundled import names
 from probes.clock import Clock
 from probes.model import Finding, Route, Run, Spend, Target, Verdict
 from probes.runner import exit_code, worst
@@ -562,3 +563,33 @@ def test_a_signal_on_a_silent_server(tmp_path, number):
     assert document["verdict"] == "inconclusive"
     found = {finding["reason"] for finding in document["findings"] if finding["kind"] != "connection"}
     assert found == {"interrupted"}
+
+
+# --- a job that cannot begin -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (("run", "smok", *NOWHERE), "smok"),
+        (("run", "smoke", "--base-url", "api.example.com", *NOWHERE[2:]), "http"),
+        (("run", "smoke", "--no-such-flag"), "the log says why"),
+    ],
+    ids=["suite", "URL", "flag"],
+)
+def test_a_mistake_stands_on_the_jobs_page(edgeprobe, monkeypatch, tmp_path, call, says):
+    """In an annotation and in the summary of a GitHub job; the exit code stays 2."""
+    page = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    said = edgeprobe(*call)
+    assert said.code == 2
+    [annotation] = [line for line in said.out.splitlines() if line.startswith("::")]
+    assert annotation.startswith("::error title=edgeprobe::")
+    assert says in annotation
+    assert says in page.read_text()
+
+
+def test_the_help_names_the_suites_there_are():
+    """But for the demo's, which is for the lab."""
+    assert set(options.SUITES.split(", ")) == {*names("suites")} - {"demo"}

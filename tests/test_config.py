@@ -188,7 +188,8 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
         ),
         pytest.param(
             GOOD + "accepted: [{code: blocked, reason: x, until: 2027-02-30}]\n",
-            ": not YAML: day is out of range for month",
+            ":13: accepted[0].until: should be a valid date in the format YYYY-MM-DD, day value is outside expected"
+            " range, not '2027-02-30'",
             id="no such day",
         ),
         pytest.param(

@@ -43,7 +43,7 @@ ONLY = {
     "wire": "",
     "reporters": "model redact document",
     "sinks": "model redact document",
-    "cli": "__init__ errors options commands printing",
+    "cli": "__init__ errors options commands outputs printing",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.

@@ -62,7 +62,11 @@ class AsyncSdkSender(SdkSender):
 
 def no_aiohttp() -> str | None:
     """Why an SDK can't ride on aiohttp here, or `None`."""
-    return None if find_spec("aiohttp") else "aiohttp is not installed: pip install 'edgeprobe[aiohttp]'"
+    return (
+        None
+        if find_spec("aiohttp")
+        else "aiohttp is not installed: it comes with the extra, edgeprobe[aiohttp]"
+    )
 
 
 class Session:

@@ -28,6 +28,11 @@ def report(run: Run, out: TextIO) -> None:
         out.write("::error title=edgeprobe::nothing measured\n")
 
 
+def mistake(said: str) -> str:
+    """The annotation of a command that could not be obeyed."""
+    return f"::error title=edgeprobe::{ascii_text(said).translate(_DATA)}\n"
+
+
 def _title(finding: Finding) -> str:
     return ascii_text(f"edgeprobe {finding.verdict}: {finding.title}").translate(_PROPERTY)
 
