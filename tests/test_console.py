@@ -44,6 +44,7 @@ from probes.model import (
     WhoActs,
 )
 from probes.reporters import console, html, junit, markdown
+from probes.reporters.words import told_once
 from probes.sinks.progress import Progress
 
 SAMPLES = Path(__file__).parent.parent / "reports" / "samples"
@@ -276,6 +277,17 @@ def test_a_terminal_without_utf_8(monkeypatch):
     console.report(run_of(FOUND), out)
     assert STYLE.sub("", out.getvalue()).isascii()
     assert "FAIL" in out.getvalue()
+
+
+def test_trouble_that_cases_share_is_told_once():
+    """With what each of them saw; what differs in anything but that is told for itself, and what passed is."""
+    first = replace(FOUND, case="s/a", reproduce=None, observed=None, detail=(("seen", "HIT"),))
+    same = replace(first, case="s/b", detail=(("seen", "age: 7"),), observed=Observed(2, 3))
+    other = replace(first, case="s/c", client="another")
+    fine = replace(first, code="ok", verdict=Verdict.PASS, case="s/d")
+    told = told_once([fine, first, replace(fine, case="s/e"), same, other])
+    assert [f.case for f in told] == ["s/a", "s/c", "s/d", "s/e"]
+    assert dict(told[0].detail) == {"seen": "HIT", "also": "s/b: age: 7, 2 of 3"}
 
 
 def test_the_worst_first():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.reporters.console import ascii_text
-from probes.reporters.words import nothing_measured, rows, tagged, worst_first
+from probes.reporters.words import nothing_measured, rows, tagged, told_once
 
 if TYPE_CHECKING:
     from probes.model import Finding, Run
@@ -20,7 +20,7 @@ _PROPERTY = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 def report(run: Run, out: TextIO) -> None:
     """An error for each fail and error, a warning for what is inconclusive or a warning; nothing for the rest."""
-    findings = [f for f in worst_first(run.findings) if not f.accepted and f.verdict is not Verdict.PASS]
+    findings = [f for f in told_once(run.findings) if not f.accepted and f.verdict is not Verdict.PASS]
     for finding in findings:
         level = "error" if finding.verdict in {Verdict.FAIL, Verdict.ERROR} else "warning"
         out.write(f"::{level} title={_title(finding)}::{_message(finding)}\n")

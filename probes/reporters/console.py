@@ -11,7 +11,7 @@ from rich.text import Text
 
 from probes.model import Verdict
 from probes.redact import safe_text
-from probes.reporters.words import GLYPHS, folded, heading, repeat, rows, skips, summary, tagged, worst_first
+from probes.reporters.words import GLYPHS, folded, heading, repeat, rows, skips, summary, tagged, told_once
 
 if TYPE_CHECKING:
     from probes.model import Finding, Run
@@ -33,7 +33,7 @@ def report(run: Run, out: TextIO) -> None:
     page = Page(out)
     for line in heading(run):
         page.line(line, style="dim")
-    for finding in worst_first(run.findings):
+    for finding in told_once(run.findings):
         page.blank()
         page.finding(finding)
     page.blank()

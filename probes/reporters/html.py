@@ -18,7 +18,7 @@ from probes.reporters.words import (
     skips,
     summary,
     tagged,
-    worst_first,
+    told_once,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none
 
 
 def report(run: Run, out: TextIO) -> None:
-    findings = worst_first(run.findings)
+    findings = told_once(run.findings)
     out.writelines(f"{line}\n" for line in (*_head(run), *_about(run), *_table(run, findings)))
     for number, finding in enumerate(findings, 1):
         out.writelines(f"{line}\n" for line in _article(finding, number))

@@ -20,7 +20,7 @@ from probes.reporters.words import (
     skips,
     summary,
     tagged,
-    worst_first,
+    told_once,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _REFERENCES = re.compile(r"@|[#!$%&~^](?=[\w\"'])|\bGH(?=-\d)|www(?=\.)|:(?=//)|
 
 
 def report(run: Run, out: TextIO) -> None:
-    findings = worst_first(run.findings)
+    findings = told_once(run.findings)
     head = [
         f"## {GLYPHS[run.verdict]} edgeprobe {inert(headline(run))}",
         "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.model import Verdict
@@ -26,6 +27,24 @@ _TAKE_A_VALUE = frozenset({"-A", "-H", "-d", "-c", "--connect-to"})
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """What was accepted comes last."""
     return sorted(findings, key=lambda f: (f.accepted, ORDER.index(f.verdict)))
+
+
+def told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """The worst first; trouble that several cases met alike is told of the first, with what the others saw."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in worst_first(findings):
+        apart = finding.verdict is Verdict.PASS or finding.reproduce is not None
+        key = id(finding) if apart else (
+            finding.code, finding.verdict, finding.layer, finding.product, finding.vendor_code, finding.client,
+            finding.route, finding.factor, finding.title, finding.advice, finding.accepted,
+        )  # fmt: skip
+        groups.setdefault(key, []).append(finding)
+    return [_with_others(first, others) for first, *others in groups.values()]
+
+
+def _with_others(first: Finding, others: Iterable[Finding]) -> Finding:
+    also = [("also", f"{other.case}: {dict(_counted(other)).get('seen', 'the same')}") for other in others]
+    return replace(first, detail=(*first.detail, *also))
 
 
 def heading(run: Run) -> Iterator[str]:
