@@ -429,12 +429,16 @@ class Attribution:
     advice: str | None = None
 
 
+BODY_HEAD, BODY_TAIL = 64 * 1024, 16 * 1024
+"""Bytes of a body that are kept, as `wire.content` does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and one response on the wire; never raises, never absent.
 
     `body_head` (64 KiB) and `body_tail` (the last 16 KiB beyond it) are decoded content; `body_bytes` is the
-    decoded length. `facts` are those of `wire.facts`, `chunks` the count of body chunks and `chunk_times` /
+    decoded length as received, whatever became of the kept part since. `facts` are those of `wire.facts`, `chunks` the count of body chunks and `chunk_times` /
     `chunk_sizes` their columns (capped; `facts` says so).
     """
 
@@ -455,6 +459,11 @@ class Exchange:
     error: WireError | None = None
     conditions: Mapping[str, Any] = field(default_factory=dict)
     attribution: Attribution | None = None
+
+    @property
+    def elided(self) -> bool:
+        """The middle of the body was not kept: by its length, since taking out a secret makes what was kept shorter."""
+        return self.body_bytes > BODY_HEAD + BODY_TAIL
 
     def header(self, name: str) -> str | None:
         """First value of a response header; `name` in lower case."""

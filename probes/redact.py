@@ -6,12 +6,13 @@ of a key. Whatever is stored or shown passes here once, as a `Call`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from probes.model import Ask, Dial
+from probes.model import BODY_HEAD, Ask, Dial
 from probes.spellings import pattern, piece_at_end, piece_at_start, spellings
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ _SHAPES = re.compile(
     ),
     re.ASCII,
 )
+_HALF_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?=\[redacted\])")
+"""Of an escape whose letter went with the secret that began there: no JSON any more."""
 _HARMFUL = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff"
     "\U000e0000-\U000e0fff]"
@@ -83,7 +86,7 @@ class Redactor:
 
     def data(self, data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> bytes:
         """`cut_start`, `cut_end`: more stood before or after, so a piece of a secret may stand at that edge."""
-        text = self.text(data.decode("latin-1"))
+        text = _HALF_ESCAPE.sub(r"\1", self.text(data.decode("latin-1")))
         if cut_end:
             text = self._without_piece_at_end(text)
         if cut_start:
@@ -135,7 +138,7 @@ class Redactor:
 
     def _exchange(self, exchange: Exchange) -> Exchange:
         sent, error, attribution = exchange.request, exchange.error, exchange.attribution
-        cut = bool(exchange.body_tail) or exchange.body_bytes > len(exchange.body_head)
+        head, tail = self._body(exchange)
         received = {
             self.text(name): [self._header(name, value) for value in values]
             for name, values in exchange.headers.items()
@@ -144,13 +147,37 @@ class Redactor:
             exchange,
             request=replace(sent, url=self.text(sent.url), headers=self._pairs(sent.headers)),
             headers=received,
-            body_head=self.data(exchange.body_head, cut_end=cut),
-            body_tail=self.data(exchange.body_tail, cut_start=cut),
+            body_head=head,
+            body_tail=tail,
             facts=self.tree(exchange.facts),
             error=error and replace(error, text=self._head(error.text) or ""),
             conditions=self.tree(exchange.conditions),
             attribution=attribution and replace(attribution, extracted=self.tree(attribution.extracted)),
         )
+
+    def _body(self, exchange: Exchange) -> tuple[bytes, bytes]:
+        """Head and tail; where they are the whole body, it is redacted in one piece and stays JSON if it was."""
+        head, tail, cut = exchange.body_head, exchange.body_tail, exchange.error is not None
+        if exchange.elided:
+            return self.data(head, cut_end=True), self.data(tail, cut_start=True, cut_end=cut)
+        whole = head + tail
+        clean = self.data(whole, cut_end=cut)
+        if clean == whole:
+            return head, tail
+        if self._parsed(clean) is None and (document := self._parsed(whole)) is not None:
+            clean = json.dumps(self.tree(document)).encode("ascii")
+        return clean[:BODY_HEAD], clean[BODY_HEAD:]
+
+    def _parsed(self, data: bytes) -> Any:
+        """A JSON body whose numbers hold no secret; `None` where it is none."""
+
+        def number(text: str) -> str | float:
+            return REDACTED if self.text(text) != text else json.loads(text)
+
+        try:
+            return json.loads(data, parse_int=number, parse_float=number)
+        except (ValueError, RecursionError):
+            return None
 
     def _pairs(self, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         return tuple((self.text(name), self._header(name, value)) for name, value in headers)

@@ -19,7 +19,6 @@ Path = tuple[str | int, ...]
 ABSENT: Final = object()
 """No JSON body, or no such key; `None` is JSON's null."""
 
-_HEAD, _TAIL = 64 * 1024, 16 * 1024
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[{}\[\],]', re.DOTALL)
 _DELAY = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _MARKUP = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -41,8 +40,7 @@ class Response:
 
     @classmethod
     def of(cls, exchange: Exchange) -> Response:
-        head, tail = exchange.body_head[:_HEAD], exchange.body_tail[-_TAIL:]
-        elided = len(exchange.body_head) > _HEAD or exchange.body_bytes > len(head) + len(tail)
+        head, tail, elided = exchange.body_head, exchange.body_tail, exchange.elided
         body = head if elided else head + tail
         text, decodable = _decoded(body, cut=elided)
         headers = _headers(exchange)
