@@ -139,6 +139,12 @@ class Tape:
         assert self._content is not None
         self._content.feed(data, self._read_at)
 
+    @property
+    def framed(self) -> bool:
+        """The body says itself where it ends; else its end is that of the connection, whoever made it."""
+        http1 = self.conditions.get("http_version", "").startswith("HTTP/1")
+        return not http1 or not {"content-length", "transfer-encoding"}.isdisjoint(self.headers)
+
     def whole(self) -> None:
         """The body's own framing said that it is over."""
         self._complete = True

@@ -189,7 +189,8 @@ class _Observed:
         except BaseException as error:
             self._tape.failed(error)
             raise
-        self._tape.whole()
+        if self._call.stopped is None or self._tape.framed:
+            self._tape.whole()
 
 
 class _Body(_Observed):

@@ -30,6 +30,7 @@ from probes.stop import Stop
 DEADLINE = 0.4
 SLACK = 0.3
 HALF = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n" + b'{"half": 1'
+CLOSE_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\nconnection: close\r\n\r\n"
 
 
 def silent(peer, _):
@@ -53,6 +54,18 @@ def endless(peer, _):
     while not peer.server.over.is_set():
         peer.send(chunk(delta("word ") * 8))
         peer.pause(0.005)
+
+
+def endless_until_close(peer, _):
+    peer.send(CLOSE_HEAD % b"text/event-stream")
+    while not peer.server.over.is_set():
+        peer.send(delta("word ") * 8)
+        peer.pause(0.005)
+
+
+def slow_until_close(peer, _):
+    peer.send(CLOSE_HEAD % b"application/json" + b'{"half": 1')
+    peer.wait()
 
 
 def flood(peer, _):
@@ -141,6 +154,8 @@ FAULTS = {
     "headers then silence": (headers_then_silence, "deadline", "body"),
     "a byte now and then": (a_byte_now_and_then, "deadline", "body"),
     "endless": (endless, "deadline", "body"),
+    "endless until close": (endless_until_close, "deadline", "body"),
+    "slow until close": (slow_until_close, "deadline", "body"),
     "reset before the answer": (reset_before_answer, "reset", "headers"),
     "close before the answer": (close_before_answer, "closed", "headers"),
     "close inside content-length": (close_inside_length, "closed", "body"),
@@ -158,6 +173,8 @@ FAULTS = {
     "no chunk": (no_chunk, "protocol", "body"),
 }
 
+
+STREAMS = {endless, endless_until_close, close_inside_chunks}
 
 # It makes the same error of a reset and of a close inside a body, reads a first chunk before it gives the head, and
 # takes any status for an answer.
@@ -177,11 +194,11 @@ def ended(outcome):
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(("script", "kind", "phase"), FAULTS.values(), ids=FAULTS)
 def test_kind_and_phase_of_a_fault_are_the_same_for_every_client(client, script, kind, phase):
-    """One fault, four clients, one word for it, within the deadline."""
+    """One fault, any client, one word for it, within the deadline."""
     with serving(script) as server:
         warm(client)
         began = time.monotonic()
-        outcome = send(client, server.url, deadline=DEADLINE, stream=script in {endless, close_inside_chunks})
+        outcome = send(client, server.url, deadline=DEADLINE, stream=script in STREAMS)
         took = time.monotonic() - began
     seen = BY_AIOHTTP.get(script, (kind, phase)) if client in AIOHTTP else (kind, phase)
     assert ended(outcome) == seen
@@ -329,13 +346,17 @@ def test_a_redirect_that_may_not_be_followed_ends_the_call(client):
     assert outcome.raised is not None
 
 
-@pytest.mark.parametrize("place", ["silent", "endless", "black hole", "TLS that hangs"])
+@pytest.mark.parametrize(
+    "place", ["silent", "endless", "endless until close", "slow until close", "black hole", "TLS that hangs"]
+)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_stop_from_another_thread_ends_every_client_at_once(client, place):
     """Ctrl-C must not wait for a deadline, whatever the client blocks on."""
     url_of = {
         "silent": lambda: serving(silent),
         "endless": lambda: serving(endless),
+        "endless until close": lambda: serving(endless_until_close),
+        "slow until close": lambda: serving(slow_until_close),
         "black hole": black_hole,
         "TLS that hangs": lambda: over_tls(silent),
     }[place]
@@ -346,7 +367,7 @@ def test_a_stop_from_another_thread_ends_every_client_at_once(client, place):
         timer = threading.Timer(0.3, stop, ("interrupted",))
         timer.start()
         began = time.monotonic()
-        outcome = send(client, url, stream=place == "endless", deadline=30, on_stop=on_stop)
+        outcome = send(client, url, stream=place.startswith("endless"), deadline=30, on_stop=on_stop)
         took = time.monotonic() - began
         timer.join()
     assert outcome.exchanges[-1].error.kind == "interrupted"
