@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _FRESH = "the same request on a fresh connection and with another client"
 _BYTES = "look at the first bytes that answer, by curl --raw -v --http0.9, and what listens on that port"
+_HEAD = "the same request straight to the origin: which of the headers are added on the way?"
 _ISSUER = "compare the issuer of the certificate presented here with that seen from another network"
 _LONGER = "the same request with a longer deadline (limits.deadline in the target's file; --set deadline=… where a case has it)"
 _CUT = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
@@ -39,6 +40,7 @@ _RESET = _End("unreachable.reset", Layer.NETWORK, Confidence.LOW, _FRESH)
 _UPLOAD = _End("timeout.upload", Layer.UNKNOWN, Confidence.LOW, "the same request with a small body")
 _SILENCE = _End("timeout.first_byte", Layer.UNKNOWN, Confidence.LOW, _LONGER)
 _NOT_HTTP = _End("response.malformed", Layer.UNKNOWN, Confidence.LOW, _BYTES)
+_OVERSIZE = _End("response.headers_too_large", Layer.UNKNOWN, Confidence.LOW, _HEAD)
 _BROKEN = _End("stream.truncated", Layer.UNKNOWN, Confidence.LOW, _CUT)
 _PROXY = _End(
     "unreachable.connect",
@@ -59,6 +61,7 @@ _ENDS: dict[str, dict[str, _End]] = {
     "reset": {"": _RESET, "body": _BROKEN},
     "closed": {"": _RESET, "body": _BROKEN},
     "protocol": {"": _NOT_HTTP, "connect": _PROXY, "tls": _TLS, "body": _BROKEN},
+    "oversize": {"": _OVERSIZE, "connect": _PROXY, "body": _BROKEN},
     "timeout": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
     "deadline": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
     "limit": {"": _OURS},

@@ -398,7 +398,8 @@ class WireRequest:
 class WireError:
     """How the transport ended, when not by a complete response.
 
-    `kind`: `dns · connect · tls · reset · closed · timeout · deadline · limit · interrupted · protocol · proxy`;
+    `kind`: `dns · connect · tls · reset · closed · timeout · deadline · limit · interrupted · protocol · oversize ·
+    proxy`; `oversize` is a response whose headers are more than the client takes;
     `phase`: `dns · connect · tls · upload · headers · body`. `deadline` and `limit` are our own bounds.
     """
 

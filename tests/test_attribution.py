@@ -161,6 +161,7 @@ TRANSPORT = [
     ("reset", "headers", Layer.NETWORK, "unreachable.reset"),
     ("closed", "upload", Layer.NETWORK, "unreachable.reset"),
     ("protocol", "headers", Layer.UNKNOWN, "response.malformed"),
+    ("oversize", "headers", Layer.UNKNOWN, "response.headers_too_large"),
     ("protocol", "connect", Layer.PROXY, "unreachable.connect"),
     ("deadline", "upload", Layer.UNKNOWN, "timeout.upload"),
     ("deadline", "headers", Layer.UNKNOWN, "timeout.first_byte"),

@@ -36,6 +36,7 @@ CODES = [
     "unreachable.tls",
     "unreachable.reset",
     "response.malformed",
+    "response.headers_too_large",
     "unreachable.origin",
     "connection.stale",
     "tls.expiring",

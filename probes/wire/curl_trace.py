@@ -21,9 +21,12 @@ _DAY = 86_400.0
 _EXITS = {
     5: "proxy", 97: "proxy", 6: "dns", 7: "connect", 28: "deadline", 35: "tls", 51: "tls", 53: "tls", 54: "tls",
     58: "tls", 59: "tls", 60: "tls", 77: "tls", 83: "tls", 90: "tls", 91: "tls", 18: "closed", 52: "closed",
-    55: "reset", 56: "reset", 92: "reset", 63: "limit", 16: "protocol",
+    55: "reset", 56: "reset", 92: "reset", 63: "limit", 16: "protocol", 27: "oversize", 100: "oversize",
 }  # fmt: skip
-_UNREADABLE = re.compile(r"illegal|invalid|malformed|too large", re.IGNORECASE)
+_UNREADABLE = re.compile(r"illegal|invalid|malformed", re.IGNORECASE)
+# Headers above 300 KiB, of which curl 7.88 says in HTTP/2 only that its own function failed. Of a line above 100 KiB it
+# says "Out of memory" (27), later ones "A value or data field grew larger than allowed" (100).
+_OVERSIZE = re.compile(r"too large response headers|too many response headers|returned -902", re.IGNORECASE)
 _BY_VARIABLE = re.compile(r"Info: Uses proxy env variable (?!no_proxy)", re.IGNORECASE)
 _SWITCHING = 101  # to another protocol, which nobody asked for
 # The last is that of RST_STREAM: curl 7.88 says "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)".
@@ -124,6 +127,8 @@ class Trace:
     def _failed(self, kind: str, text: str) -> None:
         if self._refused is not None:
             kind, text = "proxy", self._refused
+        elif self.tape.status is None and (kind == "oversize" or _OVERSIZE.search(text)):
+            kind = "protocol" if self.tape.foreign else "oversize"
         elif kind in {"reset", "closed"} and (
             self._upgraded or self.tape.foreign or _UNREADABLE.search(text)
         ):

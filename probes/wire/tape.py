@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import socket
 import ssl
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,7 @@ class Tape:
         """The first failure stands: what a layer above makes of it is the same failure again."""
         if self.error is None:
             kind, text = classify(error)
-            if kind in {"reset", "closed"} and self.foreign:
+            if kind in {"reset", "closed", "oversize"} and self.foreign:
                 kind = "protocol"
             self.error = {"kind": kind, "phase": phase or self._where(), "text": text}
 
@@ -205,7 +206,7 @@ class Tape:
 
 
 def classify(error: BaseException) -> tuple[str, str]:
-    """(`dns · connect · tls · reset · closed · timeout · limit · protocol · proxy`, text) of a transport error.
+    """(`dns · connect · tls · reset · closed · timeout · limit · protocol · oversize · proxy`, text) of a transport error.
 
     The library's own class says what it was doing, the OSError below it says what the system said.
     """
@@ -213,6 +214,8 @@ def classify(error: BaseException) -> tuple[str, str]:
     while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
         chain.append(below)
     text = next((said for e in reversed(chain) if (said := _said(e))), type(error).__name__)
+    if _OVERSIZE.search(text):
+        return "oversize", text
     for found in reversed(chain):
         for kinds, kind in _BY_TYPE:
             if isinstance(found, kinds):
@@ -235,6 +238,10 @@ def _said(error: BaseException) -> str:
     return " ".join(f"{status}{message}".split())
 
 
+# Of a response's head: h11 0.16 above 100 KiB as httpcore sets it, aiohttp 3.14 above 8,190 bytes a line or 128 lines.
+_OVERSIZE = re.compile(
+    r"^(?:Receive buffer too long|Too many headers received|Got more than \d+ bytes when reading)"
+)
 _BY_TYPE: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     ((BodyLimit, Refused), "limit"),
     (socket.gaierror, "dns"),

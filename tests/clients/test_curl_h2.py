@@ -75,6 +75,10 @@ def rst_inside(connection, stream):
     rst(connection, stream)
 
 
+def more_headers_than_it_takes(connection, stream):
+    connection.send_headers(stream, HEAD + [(f"x-{n}", "a" * 1000) for n in range(400)])
+
+
 def goaway(connection, stream):
     connection.close_connection(error_code=11)
     return False
@@ -136,6 +140,7 @@ def test_a_good_answer():
 
 
 ENDS = {
+    "more headers than it takes": (more_headers_than_it_takes, "oversize", "headers"),
     "RST_STREAM before the answer": (rst, "reset", "headers"),
     "RST_STREAM inside the body": (rst_inside, "reset", "body"),
     "GOAWAY before the answer": (goaway, "closed", "headers"),

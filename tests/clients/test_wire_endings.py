@@ -139,6 +139,23 @@ def giant_header(peer, _):
     peer.close()
 
 
+def many_large_headers(peer, _):
+    lines = [b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(400)]
+    peer.send(b"HTTP/1.1 200 OK\r\n" + b"".join(lines) + b"\r\n")
+    peer.close()
+
+
+def endless_headers(peer, _):
+    peer.send(b"HTTP/1.1 200 OK\r\n")
+    while not peer.server.over.is_set():
+        peer.send(b"X-More: and more\r\n" * 100)
+
+
+def endless_not_http(peer, _):
+    while not peer.server.over.is_set():
+        peer.send(b"SSH-" + b"a" * 60_000)
+
+
 def no_status(peer, _):
     peer.send(b"HTTP/1.1 000 What\r\nContent-Length: 2\r\n\r\nhi")
     peer.close()
@@ -168,7 +185,10 @@ FAULTS = {
     "upgrade": (upgrade, "protocol", "headers"),
     "negative length": (negative_length, "protocol", "headers"),
     "NUL in the head": (nul_in_head, "protocol", "headers"),
-    "giant header": (giant_header, "protocol", "headers"),
+    "giant header": (giant_header, "oversize", "headers"),
+    "many large headers": (many_large_headers, "oversize", "headers"),
+    "endless headers": (endless_headers, "oversize", "headers"),
+    "endless, not HTTP": (endless_not_http, "protocol", "headers"),
     "no status": (no_status, "protocol", "headers"),
     "no chunk": (no_chunk, "protocol", "body"),
 }

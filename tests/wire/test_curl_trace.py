@@ -126,7 +126,7 @@ TRACES = {
     ),
     "a head too large": (
         sent(), {"exitcode": 56, "errormsg": "Too large response headers: 307299 > 307200"},
-        (None, b"", ("protocol", "headers")),
+        (None, b"", ("oversize", "headers")),
     ),
     "unheard of": (sent(), {"exitcode": 123}, (None, b"", ("protocol", "headers"))),
 }  # fmt: skip

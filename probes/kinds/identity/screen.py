@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]
 
 
+_WITHOUT_STATUS = {
+    "response.malformed": "What answers can't be read as HTTP",
+    "response.headers_too_large": "What answers has more headers than a client takes",
+}
+
+
 def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
     """Every client, the control first, last and after every refusal; findings where that ends the case."""
     first = yield from study.screen(study.control)
@@ -149,7 +155,7 @@ def _no_answer(study: Study, call: Call) -> Finding:
         observed=Observed(1, 1),
         verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
         reason=None if reach else Reason.UNAVAILABLE,
-        title="Nothing answers, so nothing can be said of any client",
+        title=f"{_WITHOUT_STATUS.get(code, 'Nothing answers')}, so nothing can be said of any client",
         detail=(("seen", f"{call.trial.client}: {shown(exchange) if exchange is not None else 'nothing'}"),),
     )
 
