@@ -15,7 +15,7 @@ from probes.shared_cache import is_private, kept_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Case, Finding
+    from probes.model import Call, Case, Exchange, Finding
 
 _NOTICE = 14.0
 """Days."""
@@ -102,28 +102,33 @@ def _in_clear(case: Case, calls: Sequence[Call]) -> list[Finding]:
 
 
 def _leaks(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """Who wrote a body, its attribution says; a header may be anybody's on the way."""
     echoing = [(call, ex) for call in calls for ex in call.exchanges if ex.conditions.get("secret_echoed")]
     if not echoing:
         return []
-    call, exchange = echoing[0]
+    exchange = echoing[0][1]
+    where = exchange.conditions["secret_echoed"]
+    names = _names([call for call, _ in echoing])
+    whose = {} if where == "body" else {"layer": Layer.UNKNOWN, "product": None, "vendor_code": None}
+    seen = f"the secret that was sent came back in the {where} of a response ({exchange.status}), over {_transport(exchange)}"
     return [
         conclude(
             case,
-            "leak.secret_in_clear",
+            "leak.secret_echoed",
             exchange,
-            layer=Layer.UNKNOWN,
-            client=call.trial.client,
+            client=names[0] if len(names) == 1 else None,
             observed=Observed(len(echoing), sum(len(call.exchanges) for call in calls)),
-            detail=(
-                (
-                    "seen",
-                    f"the secret that was sent came back in the {exchange.conditions['secret_echoed']} of a response",
-                ),
-            ),
+            detail=(("seen", seen),),
             confidence=Confidence.HIGH,
+            next_test="the same request straight to the origin: does it repeat the secret, too?",
             evidence=tuple(ex.id for _, ex in echoing),
+            **whose,
         )
     ]
+
+
+def _transport(exchange: Exchange) -> str:
+    return "https" if exchange.request.url.startswith("https:") else "plain http, in clear"
 
 
 def _over_cap(case: Case, calls: Sequence[Call]) -> list[Finding]:

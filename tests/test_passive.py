@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from canned import case
+from canned import KEY_ERROR, attributed, case
 from exchanges import GOOD_CHAT, exchange
 
 from probes.attribution import attribute
-from probes.model import Ask, Call, Layer, Trial, Verdict, WireRequest
+from probes.model import Ask, Call, Layer, Trial, Verdict, WhoActs, WireRequest
 from probes.passive import passive
 from probes.signatures import catalogue
 
@@ -86,6 +86,21 @@ def test_a_key_in_clear(first, key, keyed, leaks):
     seen = found(call(first, key=key), keyed=keyed)
     assert ("leak.secret_in_clear" in seen) is leaks
     assert not leaks or seen["leak.secret_in_clear"].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("url", [HERE, THERE], ids=["http", "https"])
+@pytest.mark.parametrize(
+    ("where", "layer"), [("body", Layer.ORIGIN), ("header x-echo", Layer.UNKNOWN)], ids=["body", "header"]
+)
+def test_a_key_that_comes_back(url, where, layer):
+    """It is the operator's to mend, whatever the transport; who wrote a header stays open."""
+    echo = replace(exchange(401, KEY_ERROR, url=url), conditions={"secret_echoed": where})
+    seen = found(call(attributed(echo)))
+    assert "leak.secret_in_clear" not in seen
+    leak = seen["leak.secret_echoed"]
+    assert (leak.verdict, leak.who_acts, leak.layer) == (Verdict.FAIL, WhoActs.OPERATOR, layer)
+    assert ("in clear" in dict(leak.detail)["seen"]) is (url == HERE)
+    assert "https" not in leak.advice
 
 
 # --- caches ----------------------------------------------------------------------------------------------

@@ -220,7 +220,7 @@ def test_nothing_that_is_shown_or_stored(way, tmp_path, monkeypatch):
 def test_the_echo_itself_is_a_finding(way):
     """It was really echoed, in this very spelling: a check against a server that is silent proves nothing."""
     run, _, _ = run_of(way)
-    assert "leak.secret_in_clear" in {f.code for f in run.findings}
+    assert "leak.secret_echoed" in {f.code for f in run.findings}
 
 
 def test_the_other_dialect(tmp_path, monkeypatch):
@@ -231,7 +231,7 @@ def test_the_other_dialect(tmp_path, monkeypatch):
             served.url("anthropic"), "anthropic", "m", key_env="CANARY_KEY", env_proxy=False
         )
         run = conduct(Order(("smoke",), target, clock=CLOCK), Secrets({**os.environ, **ENVIRON}))
-    assert "leak.secret_in_clear" in {f.code for f in run.findings}
+    assert "leak.secret_echoed" in {f.code for f in run.findings}
     assert leaks(repr(run)) | leaks(store.save(run).read_text()) == set()
 
 
@@ -379,7 +379,7 @@ def test_the_command(tmp_path):
         )  # fmt: skip
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert (process.returncode, len(written)) == (1, 2), process.stderr
-    assert "leak.secret_in_clear" in process.stdout
+    assert "leak.secret_echoed" in process.stdout
     for text in (process.stdout, process.stderr, *(path.read_text() for path in written)):
         assert leaks(text) == set()
 

@@ -87,6 +87,7 @@ CODES = [
     "retry.amplified",
     "leak.internal_address",
     "leak.secret_in_clear",
+    "leak.secret_echoed",
     "probe.blocked",
     "probe.bug",
     "probe.tainted",
