@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from probes.handshakes import fault
 from probes.model import Attribution, Confidence, Layer, WhoActs
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _NO_ANSWER = _End(
     "the other addresses of the name, then another network",
 )
 _RESET = _End("unreachable.reset", Layer.NETWORK, Confidence.LOW, _FRESH)
+_HUNG_UP = "Look where this address is served for why new connections are ended unanswered: {}."
+_WHY_HUNG_UP = "a process that dies or has no worker left, or a firewall that resets"
 _UPLOAD = _End("timeout.upload", Layer.UNKNOWN, Confidence.LOW, "the same request with a small body")
 _SILENCE = _End("timeout.first_byte", Layer.UNKNOWN, Confidence.LOW, _LONGER)
 _NOT_HTTP = _End("response.malformed", Layer.UNKNOWN, Confidence.LOW, _BYTES)
@@ -88,18 +92,26 @@ def ended(exchange: Exchange) -> Attribution:
             end = _SILENCE._replace(code="timeout.idle", next_test=_CUT)
     if end.next_test == _LONGER and not exchange.request.stream:
         end = end._replace(next_test=f"{_LONGER}, and with stream on")
-    return _end(end, {"error": error.text[:200], "phase": error.phase})
+    said = {"error": error.text[:200], "phase": error.phase}
+    if end is _TLS and (why := fault(exchange)) is not None:
+        end = end._replace(next_test=why.next_test, who_acts=why.who_acts)
+        return replace(_end(end, said), advice=why.advice)
+    if end is _RESET and exchange.conditions.get("connection") == "new":
+        return _hung_up(exchange, said)
+    return _end(end, said)
+
+
+def _hung_up(exchange: Exchange, said: dict[str, str]) -> Attribution:
+    """On a fresh connection idleness is no cause; of a plain request it may be that TLS was expected."""
+    plain = exchange.request.url.startswith("http:")
+    why = f"it may expect TLS; {_WHY_HUNG_UP}" if plain else _WHY_HUNG_UP
+    next_test = "the same base URL with https" if plain else "the same request from another network"
+    return replace(_end(_RESET._replace(next_test=next_test), said), advice=_HUNG_UP.format(why))
 
 
 def by_itself(exchange: Exchange) -> bool:
     """A client's own trust store or its own proxy: what another client need not meet."""
     return exchange.error is not None and exchange.error.kind in {"tls", "proxy"}
-
-
-def distrusts(exchange: Exchange) -> bool:
-    """It was the certificate that was not to the client's liking."""
-    error = exchange.error
-    return error is not None and error.kind == "tls" and "certificate" in error.text.lower()
 
 
 def _end(end: _End, extracted: dict[str, str] | None = None) -> Attribution:

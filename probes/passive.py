@@ -193,6 +193,7 @@ def _expiring(case: Case, calls: Sequence[Call]) -> list[Finding]:
         for call in calls
         for e in call.exchanges
         if isinstance(left := (e.conditions.get("tls") or {}).get("days_left"), int | float)
+        and (e.error is None or e.error.kind != "tls")
     ]
     soon = [(left, e) for left, e in dated if left < _NOTICE]
     if not soon:

@@ -182,6 +182,24 @@ def test_without_a_response_the_phase_is_the_evidence(kind, phase, layer, code):
 
 
 @pytest.mark.parametrize(
+    ("connection", "url", "says", "not_"),
+    [
+        ("new", "http://a.example/v1", "it may expect TLS", "reuse"),
+        ("new", "https://a.example/v1", "a firewall", "TLS"),
+    ],
+    ids=["plain", "TLS"],
+)
+@pytest.mark.parametrize("kind", ["reset", "closed"])
+def test_idleness_is_no_cause_on_a_new_connection(kind, connection, url, says, not_):
+    """What is to be done says what can be the matter with one that was never idle."""
+    ended = replace(exchange(None, error=(kind, "headers"), url=url), conditions={"connection": connection})
+    found = told(ended)
+    assert says in found.advice
+    assert not_ not in found.advice
+    assert told(replace(ended, conditions={"connection": "reused"})).advice is None
+
+
+@pytest.mark.parametrize(
     "kind, body, code",
     [
         ("reset", '{"choi', "stream.truncated"),

@@ -28,7 +28,7 @@ LAYERS = {
     "rules and words": "bundled redact strict_yaml parameters vocabulary timers prices",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response signatures",
     "on the wire": "wire",
-    "what an answer means": "endings streams shared_cache attribution twins redirects",
+    "what an answer means": "handshakes endings streams shared_cache attribution twins redirects",
     "how it is asked": "budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "passive suite live runner recorded document store conduct demo schemas checkup starter",

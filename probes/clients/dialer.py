@@ -22,7 +22,7 @@ from probes.clients import Outcome, SendLimits, Setting, to_exchange, uses_env_p
 from probes.clients.observed import address
 from probes.model import Dial, Raised, Route, Trial
 from probes.wire.call import Ended
-from probes.wire.certificate import certificate_facts
+from probes.wire.certificate import certificate_facts, of_refused
 from probes.wire.recorder import recording
 
 if TYPE_CHECKING:
@@ -223,4 +223,4 @@ class _Dialling:
         trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         trusting.load_verify_locations(cadata=seen[1])
         again = self._looked(where, trusting)
-        return again[0] if again is not None else seen[0]
+        return (again[0] if again is not None else seen[0]) | of_refused(seen[1])

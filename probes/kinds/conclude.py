@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.acceptance import apart
 from probes.attribution import is_refusal
-from probes.endings import distrusts
+from probes.handshakes import distrusts, fault
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import lost
 from probes.refusals import must_pass
@@ -28,7 +28,7 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
     made = exchange.attribution if exchange is not None else None
     values: dict[str, Any] = {
         "verdict": row.verdict,
-        "title": row.title,
+        "title": _title(code, exchange) or row.title,
         "advice": row.advice,
         "who_acts": _who_acts(code, row.who_acts, made),
         "retryable": row.retryable,
@@ -52,6 +52,12 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
         values["conditions"] = dict(exchange.conditions)
         values["evidence"] = (exchange.id,)
     return Finding(code=code, **(values | fields))
+
+
+def _title(code: str, exchange: Exchange | None) -> str | None:
+    """Of a handshake that failed, by what kept it."""
+    why = fault(exchange) if exchange is not None and code == "unreachable.tls" else None
+    return why.title if why is not None else None
 
 
 def _who_acts(code: str, default: WhoActs, made: Attribution | None) -> WhoActs:

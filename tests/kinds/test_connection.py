@@ -10,7 +10,20 @@ from exchanges import exchange
 
 from probes.clients.dialer import BY_PROXY
 from probes.kinds.connection import SLOW
-from probes.model import Call, Dial, Factor, Layer, NotSent, Reason, Timeline, Verdict, WireRequest, call_id
+from probes.model import (
+    Call,
+    Dial,
+    Factor,
+    Layer,
+    NotSent,
+    Reason,
+    Timeline,
+    Verdict,
+    WhoActs,
+    WireError,
+    WireRequest,
+    call_id,
+)
 from probes.runner import judge, worst
 
 TLS = {"version": "TLSv1.3", "alpn": "h2", "issuer": "Let's Encrypt", "days_left": 60.0}
@@ -166,6 +179,31 @@ def test_a_certificate_that_is_not_trusted(system, code, layer):
     (bad,), _ = found([untrusted(system)], [])
     assert (bad.code, bad.layer, bad.verdict) == (code, layer, Verdict.FAIL)
     assert "Example Private CA" in bad.detail[0][1]
+
+
+NAMES = "Hostname mismatch, certificate is not valid for 'a.example'."
+
+
+@pytest.mark.parametrize(
+    ("said", "tls", "title", "seen"),
+    [
+        ("certificate has expired", {"days_left": -2.25}, "has expired", "certificate has expired 2.2 days ago"),
+        (NAMES, {"names": ["b.example", "c.example"]}, "another name", "it is for b.example and c.example"),
+        ("unable to get local issuer certificate", {}, "authority is not known", "does not know its authority, either"),
+    ],
+    ids=["expired", "another name", "unknown authority"],
+)  # fmt: skip
+def test_each_fault_of_a_certificate_is_told_apart(said, tls, title, seen):
+    """By its title, what was seen of it and what is to be done; the store is spoken of where it is the matter."""
+    bad = untrusted(False)
+    conditions = bad.conditions | {"tls": {**TLS, **tls}, "trust": {"said": said, "system": False}}
+    error = WireError("tls", "tls", f"certificate verify failed: {said} (_ssl.c:1006)")
+    (told,), _ = found([attributed(replace(bad, error=error, conditions=conditions))], [])
+    assert (told.code, told.who_acts) == ("unreachable.tls", WhoActs.OPERATOR)
+    assert title in told.title
+    assert seen in told.detail[0][1]
+    assert ("store" in told.detail[0][1]) is (title == "authority is not known")
+    assert "issuers" not in told.advice
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.attribution import is_refusal
-from probes.model import Ask, Client, Factor, NotSent, Reason, Verdict
+from probes.model import Ask, Client, Factor, Layer, NotSent, Reason, Verdict
 from probes.runner import judge, replay, worst
 
 P, I, F, W = Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.WARN  # noqa: E741
@@ -114,6 +114,22 @@ def test_answers_that_say_nothing_of_identity(said, code):
     )
     told_of = next(f for f in findings if f.code == code)
     assert (told_of.client, told_of.reason) == ("openai-py", Reason.TOO_FEW)
+
+
+@pytest.mark.parametrize("said", ["reset", "closed"])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_every_new_connection_is_ended(said, keyed):
+    """Whoever asks: that is no refusal of the probe, and a failure of the service."""
+    (found,), _ = told(case(keyed=keyed), lambda _: said)
+    assert (found.code, found.verdict, found.layer) == ("unreachable.reset", Verdict.FAIL, Layer.NETWORK)
+    assert found.observed.k == found.observed.n > 1
+    assert "exempt" not in found.advice
+
+
+def test_every_client_but_one_is_hung_up_on():
+    """Somebody was answered, so it matters who asks."""
+    findings, _ = told(case(), lambda a: "reset" if a.client != "curl" else "rejected")
+    assert {f.code for f in findings if f.verdict is Verdict.FAIL} == {"blocked.client"}
 
 
 def test_another_control_is_chosen():

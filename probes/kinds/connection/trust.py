@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import conclude
+from probes.handshakes import EXPIRED, UNKNOWN_AUTHORITY, WRONG_NAME, fault
+from probes.kinds.conclude import conclude, listed
 from probes.kinds.connection.dialled import place
 from probes.model import Confidence, Layer, Observed, WhoActs
 
@@ -21,6 +22,12 @@ _INSPECTORS = re.compile(
     r"check ?point|sonicwall|watchguard|untangle|do_not_trust)\b",
     re.IGNORECASE,
 )
+
+
+_STORE = {
+    True: "this system's own store trusts it",
+    False: "this system's own store does not know its authority, either",
+}
 
 
 def untrusted(case: Case, tried: Sequence[Exchange]) -> list[Finding]:
@@ -55,8 +62,8 @@ def _not_trusted(case: Case, refused: Sequence[Exchange], tried: Sequence[Exchan
     asked = [e for e in tried if e.timeline.tls is not None or e in refused]
     local = all(e.conditions["trust"].get("system") for e in refused)
     issuer = _issuer(last)
-    seen = f"{trust.get('said')}{f', issued by {issuer}' if issuer else ''}"
-    store = "; this system's own store trusts it" if local else "; neither does this system's own store"
+    seen = f"{str(trust.get('said')).rstrip('.')}{_terms(last)}{f', issued by {issuer}' if issuer else ''}"
+    store = f"; {_STORE[local]}" if local or fault(last) is UNKNOWN_AUTHORITY else ""
     return conclude(
         case, "client.trust" if local else "unreachable.tls", last,
         layer=Layer.CLIENT if local else Layer.TLS,
@@ -66,6 +73,17 @@ def _not_trusted(case: Case, refused: Sequence[Exchange], tried: Sequence[Exchan
         who_acts=WhoActs.CUSTOMER if local else WhoActs.OPERATOR,
         evidence=tuple(e.id for e in refused),
     )  # fmt: skip
+
+
+def _terms(exchange: Exchange) -> str:
+    """For which names, and until when: of a certificate that was refused for one of them, the answer."""
+    tls, why = exchange.conditions.get("tls") or {}, fault(exchange)
+    left, names = tls.get("days_left"), tls.get("names")
+    if why is WRONG_NAME and names:
+        return f", it is for {listed(names)}"
+    if why is EXPIRED and isinstance(left, int | float) and left < 0:
+        return f" {-left:.1f} days ago"
+    return ""
 
 
 def _issuer(exchange: Exchange) -> str:

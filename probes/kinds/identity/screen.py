@@ -10,6 +10,7 @@ from probes.attribution import is_refusal
 from probes.endings import by_itself
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, not_sent, outcome_code, shown
 from probes.kinds.identity.study import Study, evidence, passed, refused
+from probes.kinds.identity.unheard import hung_up_on_all, no_answer
 from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import confounders
 from probes.vocabulary import vocabulary
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     Step = Generator[Sequence[Trial], list[Call], list[Finding]]
 
 
-_WITHOUT_STATUS = {
-    "response.malformed": "What answers can't be read as HTTP",
-    "response.headers_too_large": "What answers has more headers than a client takes",
-}
-
-
 def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
     """Every client, the control first, last and after every refusal; findings where that ends the case."""
     first = yield from study.screen(study.control)
@@ -37,7 +32,7 @@ def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding]
     if (why := _unsent_or_ended(first)) is not None:
         return [not_sent(study.case, why, "asking with the control")]
     if first.last is None or (first.last.status is None and not is_refusal(first.last)):
-        return [_no_answer(study, first)]
+        return [no_answer(study, first)]
     ended = yield from _round(study, [name for name in study.others if _genuine(study, name)])
     if ended is None:
         ended = yield from _beside(study, [name for name in study.others if not _genuine(study, name)])
@@ -143,23 +138,6 @@ def _beside(study: Study, names: list[str]) -> Generator[Sequence[Trial], list[C
     return None
 
 
-def _no_answer(study: Study, call: Call) -> Finding:
-    exchange = call.last
-    code = outcome_code(exchange) if exchange is not None else "not_measured"
-    reach = code.startswith("unreachable.")
-    return conclude(
-        study.case,
-        code,
-        exchange,
-        client=call.trial.client,
-        observed=Observed(1, 1),
-        verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
-        reason=None if reach else Reason.UNAVAILABLE,
-        title=f"{_WITHOUT_STATUS.get(code, 'Nothing answers')}, so nothing can be said of any client",
-        detail=(("seen", f"{call.trial.client}: {shown(exchange) if exchange is not None else 'nothing'}"),),
-    )
-
-
 def tainted(study: Study) -> Finding:
     last = study.controls[-1].last
     return conclude(
@@ -202,6 +180,8 @@ def _nobody(study: Study) -> Step:
             return [_replaced(study, first, call.last)]
     if not study.refusing():
         return said_nothing(study)
+    if (ended := hung_up_on_all(study)) is not None:
+        return [ended]
     refusal = study.refusing()[0].last
     assert refusal is not None
     return [

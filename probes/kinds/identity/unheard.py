@@ -1,0 +1,64 @@
+"""What is said where no client was answered?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probes.handshakes import fault
+from probes.kinds.conclude import conclude, in_title, outcome_code, shown
+from probes.kinds.identity.study import Study, evidence
+from probes.model import Layer, Observed, Reason, Verdict
+
+if TYPE_CHECKING:
+    from probes.model import Call, Exchange, Finding
+
+_TITLES = {
+    "response.malformed": "What answers can't be read as HTTP",
+    "response.headers_too_large": "What answers has more headers than a client takes",
+}
+
+
+def no_answer(study: Study, call: Call) -> Finding:
+    """Not even the control was."""
+    exchange = call.last
+    code = outcome_code(exchange) if exchange is not None else "not_measured"
+    reach = code.startswith("unreachable.")
+    return conclude(
+        study.case,
+        code,
+        exchange,
+        client=call.trial.client,
+        observed=Observed(1, 1),
+        verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
+        reason=None if reach else Reason.UNAVAILABLE,
+        title=f"{_title(code, exchange)}, so nothing can be said of any client",
+        detail=(("seen", f"{call.trial.client}: {shown(exchange) if exchange is not None else 'nothing'}"),),
+    )
+
+
+def _title(code: str, exchange: Exchange | None) -> str:
+    why = fault(exchange) if exchange is not None else None
+    return why.title if why is not None else _TITLES.get(code, "Nothing answers")
+
+
+def hung_up_on_all(study: Study) -> Finding | None:
+    """Every connection was new and ended before any byte, whoever asked: no rule against the probe is needed for that."""
+    seen = [call.last for call in study.seen if call.last is not None]
+    ended = [
+        e
+        for e in seen
+        if outcome_code(e) == "unreachable.reset" and e.conditions.get("connection") != "reused"
+    ]
+    if not seen or len(ended) < len(seen):
+        return None
+    names = study.ranked(list(dict.fromkeys(call.trial.client for call in study.seen)))
+    return conclude(
+        study.case,
+        "unreachable.reset",
+        ended[-1],
+        layer=Layer.NETWORK,
+        observed=Observed(len(ended), len(seen)),
+        title="Every new connection is ended before any answer, so nothing can be said of any client",
+        detail=(("seen", f"{shown(ended[-1])} through {in_title(study.case, names)}"),),
+        evidence=evidence(study.seen),
+    )
