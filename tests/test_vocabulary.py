@@ -62,6 +62,7 @@ CODES = [
     "body.early_200",
     "request.encoding",
     "auth.rejected",
+    "auth.in_front",
     "auth.open",
     "model.not_found",
     "models.unlisted",

@@ -48,9 +48,11 @@ http {{
     root {root};
     location = /return-301 {{ return 301 https://api.example.com$request_uri; }}
     location = /return-308 {{ return 308 https://api.example.com$request_uri; }}
+    location = /return-401 {{ return 401; }}
     location = /return-403 {{ return 403; }}
     location = /return-408 {{ return 408; }}
     location = /deny {{ deny all; }}
+    location = /password {{ auth_basic "inner"; auth_basic_user_file {root}/index.html; }}
     location = /loop {{ rewrite ^ /loop last; }}
     location = /limit {{ limit_req zone=first; proxy_pass http://127.0.0.1:{healthy}; }}
     location = /limit-429 {{ limit_req zone=second; limit_req_status 429; proxy_pass http://127.0.0.1:{healthy}; }}
@@ -98,8 +100,10 @@ CASES = {
     "plain HTTP to the TLS port": _Case(_post("/"), tls_port=True),
     "return 301": _Case(_post("/return-301")),
     "return 308": _Case(_post("/return-308")),
+    "return 401": _Case(_post("/return-401")),
     "return 403": _Case(_post("/return-403")),
     "deny all": _Case(_post("/deny")),
+    "auth_basic": _Case(_post("/password", extra="Authorization: Bearer sk-test\r\n")),
     "no such file": _Case(b"GET /v1/models HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n"),
     "POST to a file": _Case(_post("/index.html")),
     "return 408": _Case(_post("/return-408")),

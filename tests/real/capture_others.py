@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _HAPROXY = """
-http-request deny if { path /denied }
+http-request auth realm inner if { path /password }
+  http-request deny if { path /denied }
   http-request deny deny_status 413 if { path /denied-413 }
   http-request deny deny_status 429 if { path /denied-429 }
   use_backend closing if { path /closed }
@@ -43,6 +44,12 @@ RewriteEngine On
 RewriteCond expr "%{{HTTP:Content-Length}} -gt 1000"
 RewriteRule ^ - [R=413]
 RewriteRule ^/denied - [F]
+<Location /password>
+  AuthType Basic
+  AuthName inner
+  AuthUserFile /dev/null
+  Require valid-user
+</Location>
 ProxyPass /closed http://127.0.0.1:{closing}/
 ProxyPass /slow http://127.0.0.1:{silent}/
 """
@@ -75,6 +82,7 @@ def _haproxy(ports: Mapping[str, int]) -> Iterator[tuple[str, Cases]]:
     cases = {
         "request line": b"nothing of HTTP\r\n\r\n",
         "http-request deny": _post("/denied"),
+        "http-request auth": _post("/password"),
         "deny_status 413": _post("/denied-413"),
         "deny_status 429": _post("/denied-429"),
         "upstream closes": _post("/closed"),
@@ -91,6 +99,7 @@ def _haproxy(ports: Mapping[str, int]) -> Iterator[tuple[str, Cases]]:
 def _apache(ports: Mapping[str, int]) -> Iterator[tuple[str, Cases]]:
     cases = {
         "RewriteRule with F": _post("/denied"),
+        "Require valid-user": _post("/password"),
         "RewriteRule with R=413": _post("/refused", size=2000),
         "upstream closes": _post("/closed"),
         "upstream refuses": _post("/refused"),

@@ -78,6 +78,10 @@ ProxyPass / http://{upstream}/ flushpackets=on
 _APACHE_MODULES = (
     "mpm_event",
     "authz_core",
+    "authz_user",
+    "authn_core",
+    "authn_file",
+    "auth_basic",
     "alias",
     "env",
     "setenvif",
