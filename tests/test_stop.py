@@ -60,8 +60,8 @@ def test_wait(stopped):
     if stopped:
         timer.start()
     began = time.monotonic()
-    stop.wait(2.0 if stopped else 0.1)
-    assert 0.04 < time.monotonic() - began < 0.5
+    stop.wait(60.0 if stopped else 0.1)
+    assert 0.04 < time.monotonic() - began < 30
     if stopped:
         timer.join()
 
@@ -76,13 +76,13 @@ def test_after_a_stop_a_thread_that_hangs_is_left_behind(monkeypatch):
     """A look-up in the system's resolver can't be ended; the run can."""
     monkeypatch.setattr(module, "_GRACE", 0.1)
     stop, go = Stop(), threading.Event()
-    hanging = threading.Thread(target=go.wait, args=(10,), daemon=True)
+    hanging = threading.Thread(target=go.wait, args=(60,), daemon=True)
     hanging.start()
     timer = threading.Timer(0.05, stop, ("interrupted",))
     timer.start()
     began = time.monotonic()
     stop.join(hanging)
-    assert time.monotonic() - began < 0.7
+    assert time.monotonic() - began < 30
     assert hanging.is_alive()
     go.set()
     hanging.join()

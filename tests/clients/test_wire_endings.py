@@ -403,7 +403,7 @@ def test_a_call_after_the_stop_is_ended_before_it_reaches_the_server(client):
         warm(client)
         began = time.monotonic()
         outcome = send(client, server.url, deadline=30, on_stop=on_stop)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 10
         assert server.requests == []
     assert outcome.exchanges[-1].error.kind == "interrupted"
 
