@@ -26,7 +26,7 @@ _MARKUP = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`headers` are lower-case names → all values; `document` is the parsed JSON or ABSENT. `elided`: the middle of a
+    """`headers` are lower-case names → all values, white space folded; `document` is the parsed JSON or ABSENT. `elided`: the middle of a
     long body was not kept, so `document` comes from its beginning, closed where it was cut.
     """
 
@@ -78,7 +78,7 @@ def at(document: Any, path: Path) -> Any:
 def _headers(exchange: Exchange) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name, values in exchange.headers.items():
-        found[name.lower()] = (*found.get(name.lower(), ()), *values)
+        found[name.lower()] = (*found.get(name.lower(), ()), *(" ".join(value.split()) for value in values))
     return found
 
 
