@@ -26,8 +26,9 @@ _MARKUP = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`headers` are lower-case names → all values, white space folded; `document` is the parsed JSON or ABSENT. `elided`: the middle of a
-    long body was not kept, so `document` comes from its beginning, closed where it was cut.
+    """`headers` are lower-case names → all values, white space folded; `document` is the parsed JSON or ABSENT.
+
+    `elided`: the middle of a long body was not kept, so `document` comes from its beginning, closed where it was cut.
     """
 
     status: int | None

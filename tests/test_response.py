@@ -123,3 +123,9 @@ def test_a_body_that_broke_off_inside_a_secret():
 def test_the_bounds_are_those_of_the_recorder():
     """Whether the middle was left out is told from the length alone."""
     assert (BODY_HEAD, BODY_TAIL) == (content.HEAD, content.TAIL)
+
+
+@pytest.mark.parametrize("value", [" a b", "a  b\t", "a\r\n b"], ids=["before", "after", "folded"])
+def test_white_space_in_a_header_says_nothing(value):
+    """A value is the same however it is padded and folded."""
+    assert Response.of(exchange(200, headers={"Server": value})).headers == {"server": ("a b",)}
