@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.endings import by_itself
+from probes.kinds.asking import senders
 from probes.kinds.base_url import MOST, find_base_url, off_path
 from probes.kinds.conclude import by_outcome, is_good, listed
 from probes.kinds.spec import Bound, KindSpec
@@ -33,15 +34,15 @@ def completion(case: Case) -> Flow:
     missed = [call for call in calls if off_path(call)]
     if not missed or any(is_good(call) for call in calls):
         return judged(case, calls, "a completion")
-    found = yield from find_base_url(case, missed, _plain(case))
+    found = yield from find_base_url(case, missed, _plain(case, missed))
     told = {call.id for call in missed} if any(f.code == "wrong_base_url" for f in found) else set()
     return judged(case, calls, "a completion", but=told) + found
 
 
-def _plain(case: Case) -> str | None:
-    """A client that can ask at another path."""
-    kinds = {client.kind: client.name for client in case.clients}
-    return kinds.get("raw_httpx") or kinds.get("curl")
+def _plain(case: Case, missed: Sequence[Call]) -> str | None:
+    """A client that can ask at another path, best one that got as far as the others."""
+    came = {call.trial.client for call in missed}
+    return next(iter(sorted(senders(case), key=lambda name: name not in came)), None)
 
 
 def judged(case: Case, calls: list[Call], what: str, but: Collection[str] = ()) -> list[Finding]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
+from probes.budget import PROMPT_TOKENS
+from probes.credentials import made_up_key
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
 from probes.kinds.identity.isolate import isolate
 from probes.kinds.identity.keyed import exempts, in_words, keyed
 from probes.kinds.identity.load import REQUESTS
-from probes.kinds.identity.screen import said_nothing, screen, tainted, unconfirmed, whose
+from probes.kinds.identity.nobody import whose
+from probes.kinds.identity.screen import screen, tainted, unconfirmed
 from probes.kinds.identity.sizes import sizes
 from probes.kinds.identity.study import CEILING, Study, evidence, outcome, passed, refused
+from probes.kinds.identity.untold import said_nothing
 from probes.kinds.spec import Bound, KindSpec
-from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.model import Confidence, Factor, Layer, Observed, Reason, Reproduce, Verdict
 from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
 
 if TYPE_CHECKING:
@@ -114,8 +118,15 @@ def _refused(
         reason=isolation.reason,
         next_test=isolation.next_test or whose(variant),
         evidence=evidence((*seen.calls, *pair.control.calls)),
-        reproduce=isolation.reproduce,
+        reproduce=_with_own_key(study, isolation.reproduce),
     )
+
+
+def _with_own_key(study: Study, shown_by: Reproduce | None) -> Reproduce | None:
+    """A made-up key would show only how unknown keys are turned away; the configured one is never written out."""
+    if shown_by is None or study.key == "made_up":
+        return shown_by
+    return Reproduce(shown_by.command.replace(made_up_key(study.case.target.api), "YOUR_KEY"))
 
 
 def _locked_out(scope: list[str], *, exempt: bool) -> str:
@@ -226,7 +237,8 @@ def _let_pass(study: Study) -> list[Finding]:
             observed=Observed(0, len(calls)),
             title=f"{in_title(study.case, names)} pass{'es' if len(names) == 1 else ''} the edge",
             detail=(
-                ("seen", f"the API's own answer, {shown(proof)}, to a made-up key and an invalid body"),
+                ("seen", f"the API's own answer, {shown(proof)}, to {study.to_what}"),
+                *_strange(study),
                 *emulated(study.case, names),
             ),
             evidence=evidence(calls),
@@ -234,9 +246,15 @@ def _let_pass(study: Study) -> list[Finding]:
     ]
 
 
+def _strange(study: Study) -> list[tuple[str, str]]:
+    last = study.strange[-1].last if study.strange else None
+    said = "which tells nothing of who is asking; so the configured key was sent"
+    return [("key", f"a made-up one got {shown(last)}, {said}")] if last is not None else []
+
+
 def bound(case: Case) -> Bound:
     requests = CEILING + (REQUESTS if case.params["sizes"] else 0)
-    return Bound(requests, 2 * requests, 10.0 if case.params["sizes"] else 5.0)
+    return Bound(requests, 2 * requests + 2 * PROMPT_TOKENS, 10.0 if case.params["sizes"] else 5.0)
 
 
 SPEC = KindSpec(

@@ -57,7 +57,8 @@ def keyed(study: Study) -> Step:
 
 
 def has_key(study: Study) -> bool:
-    return study.case.keyed and study.case.target.key_env is not None
+    """And has not gone with every request already."""
+    return study.case.keyed and study.case.target.key_env is not None and study.key == "made_up"
 
 
 def _with_key(study: Study, name: str, side: str | None = None) -> Trial:
