@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from probes import clients
 from probes.attribution import attribute
+from probes.endings import broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
 if TYPE_CHECKING:
@@ -84,8 +85,11 @@ class Live:
             self._bench.stop.join(job)
         outcomes = [job.outcome() if isinstance(job, _Job) else job for job in jobs]
         calls = [outcome for outcome in outcomes if isinstance(outcome, Call)]
+        before = self._silent
         for call in calls:
             self._note(call)
+        if calls and all(call.last is not None and broke(call.last) for call in calls):
+            self._silent = min(self._silent, before + 1)  # one moment, however many tried in it
         for outcome in outcomes:
             if not isinstance(outcome, Call):
                 raise outcome

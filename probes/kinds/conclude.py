@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.acceptance import apart
 from probes.attribution import is_refusal
+from probes.endings import broke
 from probes.handshakes import distrusts, fault
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import lost
@@ -150,6 +151,9 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         rows.append(("beside", f"{listed(others)} got what they asked for, with the same key and request"))
     ours = by_us(last.last)
     told = _told_otherwise(case, last.last, names, others, what, good=good)
+    if _passed_later(calls, every):
+        told["verdict"] = Verdict.WARN
+        rows.append(("then", "the same request was answered as it should be, each time that it was repeated"))
     return conclude(
         case,
         told.pop("code", code),
@@ -160,6 +164,15 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         evidence=tuple(call.last.id for call in calls if call.last is not None),
         **told,
     )
+
+
+def _passed_later(calls: Sequence[Call], every: Sequence[Call]) -> bool:
+    """Each client was without a connection once, and got what it asked for whenever it asked again."""
+    names = [call.trial.client for call in calls]
+    if len(set(names)) < len(names) or not all(call.last is not None and broke(call.last) for call in calls):
+        return False
+    again = {name: [c for c in every if c.trial.client == name and c not in calls] for name in names}
+    return all(later and all(map(is_good, later)) for later in again.values())
 
 
 def _kept(exchange: Exchange) -> list[tuple[str, str]]:

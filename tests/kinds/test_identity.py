@@ -137,6 +137,27 @@ def test_a_gateway_and_errors_in_no_known_form():
     assert {(f.verdict, f.reason) for f in findings} == {(I, Reason.TOO_FEW)}, as_text(findings)
 
 
+@pytest.mark.parametrize("how", ["reset", "closed"])
+@pytest.mark.parametrize(("times", "verdict"), [(1, W), (2, F)], ids=["once", "twice"])
+def test_a_connection_that_broke_is_no_refusal(how, times, verdict):
+    """It has words of its own and its rate; once may be chance."""
+    broken = (
+        {("screen/openai-py", 0), ("confirm/openai-py/variant", 1)}
+        if times > 1
+        else {("screen/openai-py", 0)}
+    )
+    findings, _ = told(case(), lambda a: how if (a.trial.label, a.repeat) in broken else "passed")
+    (found,) = [f for f in findings if f.verdict is not P]
+    assert (found.code, found.verdict, found.client, found.reason) == (
+        "unreachable.reset",
+        verdict,
+        "openai-py",
+        None,
+    )
+    assert found.observed.k == times
+    assert f"{times} of {found.observed.n}" in found.title
+
+
 def test_one_silence_is_not_nothing():
     """The next client is asked before anything is said; the first is asked again later."""
     findings, _ = told(case(), lambda a: "no route" if a.number == 0 else "passed")

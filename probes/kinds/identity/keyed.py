@@ -110,7 +110,6 @@ def _refused(study: Study, scope: list[str], others: list[str], pair: Twin) -> F
         title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused with the configured key",
         detail=(("seen", said), ("because", _because(others, claimed=claimed)), *named(variant)),
         confidence=Confidence.MEDIUM if claimed else Confidence.LOW,
-        reason=None if claimed else Reason.MIXED,
         next_test="the same request with another key of the same account, and with one of another account",
         evidence=evidence((*pair.variant.calls, *pair.control.calls)),
     )

@@ -8,7 +8,6 @@ from probes.kinds.conclude import conclude, emulated, listed, named, not_sent, s
 from probes.kinds.identity.nobody import (
     alike,
     knows_the_key,
-    no_answer,
     nobody,
     of_no_known_form,
     replaceable,
@@ -106,16 +105,20 @@ def _too_slow(study: Study) -> list[Finding]:
     """Waiting for every client would hold the suite up; who was not asked is said."""
     asked = {call.trial.client for call in study.seen}
     left = [client.name for client in study.case.clients if client.name not in asked]
+    told = [*_all_unconfirmed(study, Reason.BUDGET), *said_nothing(study, Reason.BUDGET)]
+    if not left and told:
+        return told
     rest = conclude(
         study.case,
         "not_measured",
         layer=Layer.PROBE,
         reason=Reason.BUDGET,
-        title=f"The server is too slow for every client to be asked; not asked: {listed(left)}",
+        title="The server is too slow for every client to be asked"
+        + (f"; not asked: {listed(left)}" if left else " again"),
         detail=(("seen", f"{len(study.seen)} requests took longer than the case's patience"),),
         advice="Raise the patience (--set patience=SECONDS) to ask every client all the same.",
     )
-    return [*_all_unconfirmed(study, Reason.BUDGET), *said_nothing(study, Reason.BUDGET), rest]
+    return [*told, rest]
 
 
 def _no_byte(call: Call) -> bool:
