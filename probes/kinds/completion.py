@@ -142,6 +142,6 @@ SPEC = KindSpec(
     flow=completion,
     about="a plain completion, proven by the shape of its JSON",
     bound=bound,
-    defaults={"cap": 8, "patience": PATIENCE},
+    defaults={"cap": 16, "patience": PATIENCE},
     limits={"cap": (1, 100_000), "patience": (0.1, 3600)},
 )

@@ -8,6 +8,7 @@ from probes.acceptance import apart
 from probes.attribution import is_refusal
 from probes.endings import broke
 from probes.handshakes import distrusts, fault
+from probes.kinds.by_us import by_us, told_of_us
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import lost
 from probes.refusals import must_pass
@@ -180,32 +181,14 @@ def _kept(exchange: Exchange) -> list[tuple[str, str]]:
     return [("because", f"{mark}: a shared cache gave the answer to an earlier request")] if mark else []
 
 
-def by_us(exchange: Exchange) -> bool:
-    """Ended by a bound of the probe's own, which is no fault of the service's."""
-    return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
-
-
 def _told_otherwise(
     case: Case, exchange: Exchange, names: Sequence[str], others: Sequence[str], what: str, *, good: bool
 ) -> dict[str, Any]:
     """Where a finding is not what its exchange alone would make it."""
     if good:
         return {"title": f"{what} is good through {listed(names)}"}
-    if exchange.error is not None and exchange.error.kind == "limit":
-        return {
-            "verdict": Verdict.INCONCLUSIVE,
-            "reason": Reason.BUDGET,
-            "title": f"{listed(names)}: the probe ended the exchange at a bound of its own",
-            "advice": "See whether such an answer is in order; if so, raise limits.body_mib or the budget of requests.",
-        }
-    if by_us(exchange):
-        after = duration(exchange.timeline.end or 0.0)
-        return {
-            "verdict": Verdict.INCONCLUSIVE,
-            "reason": Reason.UNAVAILABLE,
-            "title": f"{listed(names)} had no whole answer within {after}, which is the probe's own limit",
-            "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
-        }
+    if (ours := told_of_us(exchange, listed(names), duration(exchange.timeline.end or 0.0))) is not None:
+        return ours
     if others and distrusts(exchange):
         return {
             "code": "client.trust",
