@@ -8,6 +8,7 @@ from probes.acceptance import apart
 from probes.attribution import is_refusal
 from probes.endings import broke
 from probes.handshakes import distrusts, fault
+from probes.kinds.by_proxy import kept_by_proxy
 from probes.kinds.by_us import by_us, told_of_us
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import lost
@@ -51,6 +52,7 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
         if made.advice and made.code.partition(".")[0] == code.partition(".")[0]:
             values["advice"] = made.advice
     if exchange is not None:
+        values |= kept_by_proxy(case, exchange) if made is not None and made.code == code else {}
         values["conditions"] = dict(exchange.conditions)
         values["evidence"] = (exchange.id,)
     return Finding(code=code, **(values | fields))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.handshakes import fault
+from probes.kinds.by_proxy import kept_by_proxy
 from probes.kinds.conclude import conclude, in_title, outcome_code, shown
 from probes.kinds.identity.study import Study, evidence
 from probes.model import Layer, Observed, Reason, Verdict
@@ -32,11 +33,14 @@ def no_answer(study: Study) -> Finding:
         exchange,
         client=names[0] if len(names) == 1 else None,
         observed=Observed(len(study.seen), len(study.seen)),
-        verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
-        reason=None if reach else Reason.UNAVAILABLE,
-        title=f"{_title(code, exchange)}, so nothing can be said of any client",
         detail=(("seen", "; ".join(f"{name}: {said}" for name, said in rows)),),
         evidence=evidence(study.seen),
+        **{
+            "verdict": Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
+            "reason": None if reach else Reason.UNAVAILABLE,
+            "title": f"{_title(code, exchange)}, so nothing can be said of any client",
+            **(kept_by_proxy(study.case, exchange) if exchange is not None else {}),
+        },
     )
 
 
