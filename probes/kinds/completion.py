@@ -34,12 +34,17 @@ PATIENCE = 5.0
 
 def completion(case: Case) -> Flow:
     calls = yield from asked(case, stream=False)
+    return (yield from judged_or_astray(case, calls, "a completion"))
+
+
+def judged_or_astray(case: Case, calls: list[Call], what: str) -> Flow:
+    """By outcome; where nobody got anything and it looks like a wrong path, with the base URL that is right."""
     missed = [call for call in calls if off_path(call)]
     if not missed or any(is_good(call) for call in calls):
-        return judged(case, calls, "a completion")
+        return judged(case, calls, what)
     found = yield from find_base_url(case, missed, _plain(case, missed))
     told = {call.id for call in missed} if any(f.code == "wrong_base_url" for f in found) else set()
-    return judged(case, calls, "a completion", but=told) + found
+    return judged(case, calls, what, but=told) + found
 
 
 def _plain(case: Case, missed: Sequence[Call]) -> str | None:

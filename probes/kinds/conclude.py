@@ -209,6 +209,11 @@ def _told_otherwise(
             "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused where others are let in",
             "next_test": "edgeprobe run identity, which isolates what it is of the client",
         }
+    if others and _refused(exchange) and outcome_code(exchange) == "blocked":
+        told = {
+            "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused before the API, others are not",
+            "next_test": "identity, in this run or by itself, which isolates what it is of the client",
+        }
     if told or _refused(exchange):
         if not any(must_pass(case.client(name), case.target) for name in names):
             told["verdict"] = Verdict.WARN

@@ -290,7 +290,7 @@ def website(right):
     return mind
 
 
-@pytest.mark.parametrize("kind", ["completion", "error_format"])
+@pytest.mark.parametrize("kind", ["completion", "streaming", "error_format"])
 def test_the_right_base_url_is_named(kind):
     """With the proof, for each family of SDK; the failures it explains are not told twice."""
     findings, server = told(case(kind, base_url="http://a.example/v1/v1", keyed=True), website("/v1"))
@@ -304,7 +304,7 @@ def test_the_right_base_url_is_named(kind):
     assert all(call.trial.request.key == "made_up" for call in tried)
 
 
-@pytest.mark.parametrize("kind", ["completion", "error_format"])
+@pytest.mark.parametrize("kind", ["completion", "streaming", "error_format"])
 def test_no_base_url_is_made_up(kind):
     """Where no variant is the API's, what was seen stands."""
     findings, _ = told(case(kind, keyed=True), lambda _: "not found")
