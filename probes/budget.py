@@ -109,6 +109,16 @@ class Governor:
             self._charge(trial, 1)
         return None
 
+    def swap(self, bought: Trial, wanted: Trial) -> bool:
+        """The reservation of a trial for that of one that may cost more, where the budget bears it."""
+        with self._lock:
+            self._charge(bought, -1)
+            self._requests -= 1
+            affords = self._affords([wanted])
+            self._requests += 1
+            self._charge(wanted if affords else bought, 1)
+            return affords
+
     def _affords(self, group: list[Trial]) -> bool:
         """Every ceiling holds even if each of the group costs its worst case."""
         costs = [worst_case(trial) for trial in group]

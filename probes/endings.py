@@ -57,6 +57,9 @@ _OURS = _End("not_measured", Layer.PROBE, Confidence.HIGH, "the same request wit
 _OPENED = _End("ok", Layer.NETWORK, Confidence.HIGH, "a request on such a connection")
 _UNSENT = _End("not_measured", Layer.PROBE, Confidence.LOW, "the same request again")
 
+_BROKEN_OFF = frozenset({"dns", "connect", "reset", "closed"})
+_AT_ONCE = 2.0
+
 _ENDS: dict[str, dict[str, _End]] = {
     "dns": {"": _DNS},
     "connect": {"": _REFUSED},
@@ -112,6 +115,13 @@ def _hung_up(exchange: Exchange, said: dict[str, str]) -> Attribution:
 def by_itself(exchange: Exchange) -> bool:
     """A client's own trust store or its own proxy: what another client need not meet."""
     return exchange.error is not None and exchange.error.kind in {"tls", "proxy"}
+
+
+def broke(exchange: Exchange) -> bool:
+    """No connection, or one that ended before any answer, and at once: another may fare better a moment later."""
+    error = exchange.error
+    ended_early = exchange.status is None and error is not None and error.kind in _BROKEN_OFF
+    return ended_early and (exchange.timeline.end or 0.0) < _AT_ONCE
 
 
 def _end(end: _End, extracted: dict[str, str] | None = None) -> Attribution:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from probes import clients
 from probes.attribution import attribute
+from probes.endings import broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 SILENT = frozenset({"dns", "connect", "timeout", "deadline"})
 """Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _SILENT_IN_A_ROW = 2
+_LESSONS = 3
+"""Parameters of ours that one request may be refused for, one after the other."""
 _SHORTEST = 1.5
 """Machine seconds."""
 RESOLUTION = 0.01
@@ -84,8 +87,11 @@ class Live:
             self._bench.stop.join(job)
         outcomes = [job.outcome() if isinstance(job, _Job) else job for job in jobs]
         calls = [outcome for outcome in outcomes if isinstance(outcome, Call)]
+        before = self._silent
         for call in calls:
             self._note(call)
+        if calls and all(call.last is not None and broke(call.last) for call in calls):
+            self._silent = min(self._silent, before + 1)  # one moment, however many tried in it
         for outcome in outcomes:
             if not isinstance(outcome, Call):
                 raise outcome
@@ -106,18 +112,22 @@ class Live:
         self._bench.emit(Called(call))
 
     def admit(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
-        """Wait for the trial's start and its admission, then send it; again where only its cap's name was refused."""
+        """Wait for the trial's start and its admission, then send it; again where only the probe's own parameters were refused."""
         bench = self._bench
         bench.stop.wait(bench.clock.machine(planned_at - bench.clock.now()))
         with bench.output_cap.turn(trial) as named:
-            call = self._admitted(named, repeat, planned_at, together)
-            if not bench.output_cap.learns(named, call):
-                return call
-            [refused] = bench.governor.reserve([trial])
-            if refused is not None:
-                return call
-            self._note(self._relabelled(call))
-            return self._admitted(bench.output_cap.named(trial), repeat, bench.clock.now(), together)
+            sent = named if bench.governor.swap(trial, named) else trial
+            call = self._admitted(sent, repeat, planned_at, together)
+            for lesson in range(_LESSONS):
+                if not bench.output_cap.learns(sent, call):
+                    break
+                sent = bench.output_cap.named(trial)
+                [refused] = bench.governor.reserve([sent])
+                if refused is not None:
+                    break
+                self._note(self._relabelled(call, lesson))
+                call = self._admitted(sent, repeat, bench.clock.now(), together)
+            return call
 
     def _admitted(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
         bench = self._bench
@@ -129,9 +139,9 @@ class Live:
             bench.governor.settle(trial, call)
             return replace(call, own_lag=round(max(lag, 0.0), 6))
 
-    def _relabelled(self, call: Call) -> Call:
+    def _relabelled(self, call: Call, lesson: int) -> Call:
         """A call that no flow asked for, under a label of its own."""
-        label = f"output_cap/{call.trial.label}"
+        label = f"output_cap/{f'{lesson + 1}/' if lesson else ''}{call.trial.label}"
         name = call_id(self._case, label, call.repeat)
         exchanges = tuple(replace(e, id=f"{name}/{hop}") for hop, e in enumerate(call.exchanges))
         return replace(call, id=name, trial=replace(call.trial, label=label), exchanges=exchanges)

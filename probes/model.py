@@ -266,7 +266,7 @@ class Ask:
     before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
-    `cap_name`: set by the driver to what the server takes.
+    `cap_name`: set by the driver to what the server takes, as is `usage`: whether a stream is asked for its usage.
     `model`: another than the target's. `gzipped`: the body goes compressed, as some gateways and middlewares of
     customers send it; through clients that build the request themselves.
     """
@@ -281,6 +281,7 @@ class Ask:
     cap_name: OutputCap = "max_tokens"
     model: str | None = None
     gzipped: bool = False
+    usage: bool = True
 
 
 @dataclass(frozen=True, slots=True)

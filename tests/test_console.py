@@ -288,6 +288,8 @@ def test_trouble_that_cases_share_is_told_once():
     told = told_once([fine, first, replace(fine, case="s/e"), same, other])
     assert [f.case for f in told] == ["s/a", "s/c", "s/d", "s/e"]
     assert dict(told[0].detail) == {"seen": "HIT", "also": "s/b: age: 7, 2 of 3"}
+    ours = [replace(f, layer=Layer.PROXY) for f in (first, other)]
+    assert [f.case for f in told_once(ours)] == ["s/a"]  # a proxy keeps every client back
 
 
 def test_the_worst_first():

@@ -11,11 +11,12 @@ import pytest
 from exchanges import exchange
 from labruns import target_at
 
+from probes.clients import dialect
 from probes.clock import Clock
 from probes.conduct import Order, conduct
 from probes.credentials import Secrets
-from probes.model import Ask, Budget, Call, Route, Target, Trial, Verdict
-from probes.output_cap import OutputCap
+from probes.model import Ask, Budget, Call, Route, Target, Trial, Verdict, WhoActs
+from probes.output_cap import ENOUGH, OutputCap
 
 NAMED = {
     "error": {
@@ -71,6 +72,49 @@ def test_what_the_server_says_of_the_parameter(status, body, again):
         assert cap.learns(named, call(named, status, body)) is again
     with cap.turn(trial()) as named:
         assert named.request.cap_name == (SECOND if again else FIRST)
+
+
+LEAST = {
+    "at least": ("max_tokens must be at least 16", 16),
+    "below": (
+        "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
+        16,
+    ),
+    "greater": ("max_tokens must be greater than 15", 16),
+    "pydantic": ("body.max_tokens: Input should be greater than or equal to 32", 32),
+    "reasoning": (
+        "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.",
+        ENOUGH,
+    ),
+    "dear": ("max_tokens must be at least 100000", 1),
+    "too large": ("max_tokens is too large: 99", 1),
+    "of another": ("n must be at least 16", 1),
+}
+
+
+@pytest.mark.parametrize(("said", "cap"), LEAST.values(), ids=LEAST)
+@pytest.mark.parametrize("endpoint", ["chat", "messages", "responses"])
+def test_a_cap_that_is_too_low_is_raised(endpoint, said, cap):
+    """To what the server names, or to enough where it names nothing; a larger one stays as it is."""
+    learnt = OutputCap(target(), Clock())
+    with learnt.turn(trial(endpoint=endpoint, cap=1)) as sent:
+        assert learnt.learns(sent, call(sent, 400, {"error": {"message": said}})) is (cap > 1)
+    assert learnt.named(trial(endpoint=endpoint, cap=1)).request.cap == cap
+    assert learnt.named(trial(endpoint=endpoint, cap=9999)).request.cap == 9999
+    assert learnt.named(trial(recipe="invalid", cap=1)).request.cap == 1
+
+
+def test_usage_is_not_asked_for_where_it_is_not_known():
+    """`stream_options` is ours, no customer need send it."""
+    learnt = OutputCap(target(), Clock())
+    refusal = {"error": {"message": "Unrecognized request argument supplied: stream_options"}}
+    plain, streamed = trial(), trial(stream=True)
+    assert not learnt.learns(plain, call(plain, 400, {"error": {"message": "no"}}))
+    assert learnt.learns(streamed, call(streamed, 400, refusal))
+    again = learnt.named(streamed)
+    assert "stream_options" not in dialect.body(target(), again.request, "")
+    assert "stream_options" in dialect.body(target(), streamed.request, "")
+    assert not learnt.learns(again, call(again, 400, refusal))
 
 
 @pytest.mark.parametrize(
@@ -130,16 +174,17 @@ CLIENTS = 5
 
 
 @contextmanager
-def strict(answers_only_to=SECOND):
-    """A chat API that refuses every cap but one by its name; gives its base URL and the bodies that arrived."""
+def strict(answers_only_to=SECOND, least=None, says=""):
+    """A chat API that refuses every cap but one by its name, or below `least`; gives its URL and the bodies that arrived."""
     bodies: list[dict] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             bodies.append(body)
-            good = answers_only_to in body
-            self._send(200 if good else 400, self._answer(body) if good else NAMED)
+            good = answers_only_to in body if least is None else body[FIRST] >= least
+            refusal = NAMED if least is None else {"error": {"message": says}}
+            self._send(200 if good else 400, self._answer(body) if good else refusal)
 
         @staticmethod
         def _answer(body):
@@ -205,7 +250,7 @@ def test_the_request_more_is_bought_first(completion):
     with strict() as (url, bodies):
         run = completion(url, budget=Budget(requests=1))
     assert len(bodies) == run.spend.requests == 1
-    assert run.verdict is Verdict.FAIL
+    assert run.verdict is Verdict.INCONCLUSIVE
     assert {call.not_sent for call in run.calls} == {None, "budget"}
 
 
@@ -222,3 +267,26 @@ def test_a_declared_name_is_sent_by_every_client(completion):
         run = completion(url, output_cap=SECOND)
     assert (run.verdict, len(bodies)) == (Verdict.PASS, CLIENTS)
     assert all(SECOND in body and FIRST not in body for body in bodies)
+
+
+@pytest.mark.parametrize(
+    "says", ["max_tokens must be at least 40", "Please try again with higher max_tokens."]
+)
+def test_a_cap_too_low_is_bought_anew(completion, says):
+    """The refusals stand among the calls, the answers are good, and what they may cost was reserved."""
+    with strict(least=40, says=says) as (url, bodies):
+        run = completion(url)
+    assert run.verdict is Verdict.PASS
+    [vain] = [call for call in run.calls if call.trial.label.startswith("output_cap/")]
+    assert vain.last.status == 400
+    assert len(bodies) == run.spend.requests == CLIENTS + 1
+    assert (run.spend.input_tokens, run.spend.output_tokens) == (9 * CLIENTS, 2 * CLIENTS)
+
+
+def test_a_cap_that_no_budget_bears_is_the_probes_own_matter(completion):
+    """Nothing is said against the service, and the advice names the parameter."""
+    with strict(least=40, says="max_tokens must be at least 40") as (url, _):
+        run = completion(url, budget=Budget(tokens=100))
+    (found,) = [f for f in run.findings if f.verdict is not Verdict.PASS and "max_tokens" in f.title]
+    assert (found.verdict, found.who_acts) == (Verdict.INCONCLUSIVE, WhoActs.PROBE)
+    assert "--set cap" in found.advice

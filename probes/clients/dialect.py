@@ -63,7 +63,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     out = {"model": ask.model or target.model, "messages": messages, ask.cap_name: ask.cap}
     if ask.stream:
         out["stream"] = True
-        if target.api == "openai":
+        if target.api == "openai" and ask.usage:
             out["stream_options"] = {"include_usage": True}
     return out | reasoning.off(target, ask)
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from probes.attribution import is_api_answer
 from probes.clients import dialect
 from probes.config import conversation
+from probes.kinds.asking import agent
 from probes.kinds.conclude import conclude, not_sent, outcome_code, shown
 from probes.model import Ask, Confidence, Layer, Observed, Raw, Trial
 
@@ -48,7 +49,8 @@ def find_base_url(
     tries = variants(case.target.routes[case.route].base_url, case.target.api)
     if not lost or sender is None or not tries:
         return []
-    calls = yield [_trial(case, sender, base, number) for number, base in enumerate(tries)]
+    as_sender = next((call.last for call in missed if call.trial.client == sender), lost[-1])
+    calls = yield [_trial(case, sender, base, number, agent(as_sender)) for number, base in enumerate(tries)]
     found = [
         (base, call.last)
         for base, call in zip(tries, calls, strict=True)
@@ -74,10 +76,12 @@ def variants(base_url: str, api: str) -> list[str]:
     return [f"{parts.scheme}://{parts.netloc}{path}" for path in wanted]
 
 
-def _trial(case: Case, sender: str, base: str, number: int) -> Trial:
+def _trial(case: Case, sender: str, base: str, number: int, announced: tuple[tuple[str, str], ...]) -> Trial:
     ask = Ask(conversation(case.target), recipe="invalid", cap=1, key="made_up")
     path = urlsplit(base).path + dialect.PATHS[case.target.api, ask.endpoint]
-    raw = Raw("POST", path, _JSON, dialect.encoded(case.target, ask, ""), rooted=True, key="made_up")
+    raw = Raw(
+        "POST", path, (*announced, *_JSON), dialect.encoded(case.target, ask, ""), rooted=True, key="made_up"
+    )
     return Trial(f"base/{number}", sender, case.route, raw, deadline=_DEADLINE)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.endings import by_itself
+from probes.endings import broke, by_itself
+from probes.kinds.asking import senders
 from probes.kinds.base_url import MOST, find_base_url, off_path
 from probes.kinds.conclude import by_outcome, is_good, listed
 from probes.kinds.spec import Bound, KindSpec
@@ -24,24 +26,31 @@ REPEATS = 2
 
 
 _AT_ONCE = 2.0
+MOMENT = 1.0
+"""Seconds that a door may need to open again, such as during a restart."""
 PATIENCE = 5.0
 """Seconds of one answer, after which a second round of clients would take smoke beyond its 45 s."""
 
 
 def completion(case: Case) -> Flow:
     calls = yield from asked(case, stream=False)
+    return (yield from judged_or_astray(case, calls, "a completion"))
+
+
+def judged_or_astray(case: Case, calls: list[Call], what: str) -> Flow:
+    """By outcome; where nobody got anything and it looks like a wrong path, with the base URL that is right."""
     missed = [call for call in calls if off_path(call)]
     if not missed or any(is_good(call) for call in calls):
-        return judged(case, calls, "a completion")
-    found = yield from find_base_url(case, missed, _plain(case))
+        return judged(case, calls, what)
+    found = yield from find_base_url(case, missed, _plain(case, missed))
     told = {call.id for call in missed} if any(f.code == "wrong_base_url" for f in found) else set()
-    return judged(case, calls, "a completion", but=told) + found
+    return judged(case, calls, what, but=told) + found
 
 
-def _plain(case: Case) -> str | None:
-    """A client that can ask at another path."""
-    kinds = {client.kind: client.name for client in case.clients}
-    return kinds.get("raw_httpx") or kinds.get("curl")
+def _plain(case: Case, missed: Sequence[Call]) -> str | None:
+    """A client that can ask at another path, best one that got as far as the others."""
+    came = {call.trial.client for call in missed}
+    return next(iter(sorted(senders(case), key=lambda name: name not in came)), None)
 
 
 def judged(case: Case, calls: list[Call], what: str, but: Collection[str] = ()) -> list[Finding]:
@@ -82,18 +91,37 @@ def asked_for(
     most = case.target.limits.concurrency
     calls: list[Call] = []
     for first in range(0, len(trials), most):
-        calls = calls + (yield trials[first : first + most])
+        batch = trials[first : first + most]
+        came = yield batch
+        if all(map(_broke, came)):
+            came = came + (yield [replace(trial, start=MOMENT) for trial in batch])
+        calls = calls + came
         if max(map(_took, calls)) > patience or all(map(_unanswered, calls)):
             break
-    failed = [call.trial for call in calls if _worth_repeating(call)]
-    for _ in range(REPEATS if failed else 0):
-        calls = calls + (yield failed)
+    return calls if all(map(_unanswered, calls)) else (yield from _again(calls))
+
+
+def _again(calls: list[Call]) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+    """What failed, until each was asked three times; what had no connection a moment later."""
+    failed = {c.trial.label: c for c in calls if _worth_repeating(c)}
+    for _ in range(REPEATS):
+        times = Counter(call.trial.label for call in calls)
+        left = [
+            replace(call.trial, start=MOMENT if _broke(call) else 0.0)
+            for label, call in failed.items()
+            if times[label] <= REPEATS
+        ]
+        calls = calls + ((yield left) if left else [])
     return calls
 
 
 def _unanswered(call: Call) -> bool:
     """Not where it was the client's own matter: the next one may fare better."""
     return call.last is None or (call.last.status is None and not by_itself(call.last))
+
+
+def _broke(call: Call) -> bool:
+    return call.last is not None and broke(call.last)
 
 
 def _took(call: Call) -> float:
@@ -105,6 +133,8 @@ def _worth_repeating(call: Call) -> bool:
     last = call.last
     if last is None or last.attribution is None or last.attribution.code == "ok":
         return False
+    if broke(last):
+        return True
     return last.status is not None and (last.timeline.end or _AT_ONCE) < _AT_ONCE
 
 
@@ -117,6 +147,6 @@ SPEC = KindSpec(
     flow=completion,
     about="a plain completion, proven by the shape of its JSON",
     bound=bound,
-    defaults={"cap": 8, "patience": PATIENCE},
+    defaults={"cap": 16, "patience": PATIENCE},
     limits={"cap": (1, 100_000), "patience": (0.1, 3600)},
 )

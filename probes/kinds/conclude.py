@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from probes.acceptance import apart
 from probes.attribution import is_refusal
+from probes.endings import broke
 from probes.handshakes import distrusts, fault
+from probes.kinds.by_proxy import kept_by_proxy
+from probes.kinds.by_us import by_us, told_of_us
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import lost
 from probes.refusals import must_pass
@@ -49,6 +52,7 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
         if made.advice and made.code.partition(".")[0] == code.partition(".")[0]:
             values["advice"] = made.advice
     if exchange is not None:
+        values |= kept_by_proxy(case, exchange) if made is not None and made.code == code else {}
         values["conditions"] = dict(exchange.conditions)
         values["evidence"] = (exchange.id,)
     return Finding(code=code, **(values | fields))
@@ -150,6 +154,9 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         rows.append(("beside", f"{listed(others)} got what they asked for, with the same key and request"))
     ours = by_us(last.last)
     told = _told_otherwise(case, last.last, names, others, what, good=good)
+    if _passed_later(calls, every):
+        told["verdict"] = Verdict.WARN
+        rows.append(("then", "the same request was answered as it should be, each time that it was repeated"))
     return conclude(
         case,
         told.pop("code", code),
@@ -162,14 +169,18 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
     )
 
 
+def _passed_later(calls: Sequence[Call], every: Sequence[Call]) -> bool:
+    """Each client was without a connection once, and got what it asked for whenever it asked again."""
+    names = [call.trial.client for call in calls]
+    if len(set(names)) < len(names) or not all(call.last is not None and broke(call.last) for call in calls):
+        return False
+    again = {name: [c for c in every if c.trial.client == name and c not in calls] for name in names}
+    return all(later and all(map(is_good, later)) for later in again.values())
+
+
 def _kept(exchange: Exchange) -> list[tuple[str, str]]:
     mark = exchange.attribution.extracted.get("cache") if exchange.attribution is not None else None
     return [("because", f"{mark}: a shared cache gave the answer to an earlier request")] if mark else []
-
-
-def by_us(exchange: Exchange) -> bool:
-    """Ended by a bound of the probe's own, which is no fault of the service's."""
-    return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
 
 
 def _told_otherwise(
@@ -178,21 +189,8 @@ def _told_otherwise(
     """Where a finding is not what its exchange alone would make it."""
     if good:
         return {"title": f"{what} is good through {listed(names)}"}
-    if exchange.error is not None and exchange.error.kind == "limit":
-        return {
-            "verdict": Verdict.INCONCLUSIVE,
-            "reason": Reason.BUDGET,
-            "title": f"{listed(names)}: the probe ended the exchange at a bound of its own",
-            "advice": "See whether such an answer is in order; if so, raise limits.body_mib or the budget of requests.",
-        }
-    if by_us(exchange):
-        after = duration(exchange.timeline.end or 0.0)
-        return {
-            "verdict": Verdict.INCONCLUSIVE,
-            "reason": Reason.UNAVAILABLE,
-            "title": f"{listed(names)} had no whole answer within {after}, which is the probe's own limit",
-            "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
-        }
+    if (ours := told_of_us(exchange, listed(names), duration(exchange.timeline.end or 0.0))) is not None:
+        return ours
     if others and distrusts(exchange):
         return {
             "code": "client.trust",
@@ -210,6 +208,11 @@ def _told_otherwise(
             "confidence": Confidence.LOW,
             "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused where others are let in",
             "next_test": "edgeprobe run identity, which isolates what it is of the client",
+        }
+    if others and _refused(exchange) and outcome_code(exchange) == "blocked":
+        told = {
+            "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused before the API, others are not",
+            "next_test": "identity, in this run or by itself, which isolates what it is of the client",
         }
     if told or _refused(exchange):
         if not any(must_pass(case.client(name), case.target) for name in names):

@@ -9,25 +9,42 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from probes.attribution import is_api_answer
 from probes.budget import PROMPT_TOKENS
+from probes.kinds.asking import HTTPX, agent, senders, turned_away
 from probes.kinds.base_url import MOST, find_base_url, off_path
 from probes.kinds.conclude import by_outcome, conclude, listed, not_sent, shown
+from probes.kinds.in_its_place import in_its_place
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.wrong_requests import API, CONTROL, HTTPX, QUESTIONS, judge, proof, trials
+from probes.kinds.wrong_requests import (
+    API,
+    CONTROL,
+    QUESTIONS,
+    independent,
+    judge,
+    opening,
+    others,
+    proof,
+    question,
+)
 from probes.model import Confidence, Layer, Observed, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
-    from probes.model import Call, Case, Exchange, Finding, Flow
+    from probes.model import Call, Case, Exchange, Finding, Flow, Trial
 
 REPEATS = 2
 """How often an error that came out wrong is asked for again."""
 _AT_ONCE = 0.7
-_FIRST = frozenset({CONTROL, "bad_key", "malformed"})
-"""Asked before the others, which are asked only of a server that answers."""
+_ON_PATH = frozenset({CONTROL, "bad_key", "malformed"})
+"""Answered by the API itself where the base URL is its own."""
 _FAILED = frozenset({"unreachable.origin", "server.error"})
 """What an edge says of an origin that is gone: not believed where only one question is answered so."""
+_ADVICE = (
+    "See whether the origin answers so too: if it does, give its errors the API's form, which SDKs read code and message "
+    "from; if not, turn error pages off for the API hostname."
+)
 _RANK = {
     verdict: rank
     for rank, verdict in enumerate(
@@ -37,27 +54,70 @@ _RANK = {
 
 
 def error_format(case: Case) -> Flow:
-    planned = trials(case)
-    calls = yield [trial for trial in planned if trial.label in _FIRST]
-    answered = {call.trial.label for call in calls if call.not_sent is None and _complete(call)}
+    calls, shut = yield from _opened(case)
+    if shut:
+        return _shut(case, calls)
+    sender = calls[0].trial.client
+    answered = {question(call) for call in calls if call.not_sent is None and _complete(call)}
     if answered:
         # A server that is slow to say hello may take any model's name and be as slow again.
         slow = CONTROL in _labels(calls) and CONTROL not in answered
-        left = [trial for trial in planned if trial.label not in _FIRST]
-        calls = calls + (yield [trial for trial in left if not (slow and trial.label == "unknown_model")])
+        left = others(case, sender, agent(calls[0].last))
+        calls = calls + (
+            yield [trial for trial in left if not (slow and trial.label.startswith("unknown_model"))]
+        )
     wrong = [call.trial for call in calls if _worth_repeating(call)]
     for _ in range(REPEATS if wrong else 0):
         calls = calls + (yield wrong)
-    by_question = {label: [c for c in calls if c.trial.label == label] for label in _labels(calls)}
+    by_question = {label: [c for c in calls if question(c) == label] for label in _labels(calls)}
     found: list[Finding] = []
-    asked = [call for call in calls if call.trial.label in _FIRST]
-    if not proof(calls) and (missed := [call for call in asked if off_path(call)]):
-        found += yield from find_base_url(case, missed, HTTPX.name)
+    if not proof(calls) and (
+        missed := [call for call in calls if question(call) in _ON_PATH and off_path(call)]
+    ):
+        found += yield from find_base_url(case, missed, sender)
     return found + _findings(case, calls, by_question, settled=any(f.code == "wrong_base_url" for f in found))
 
 
+def _opened(case: Case) -> Generator[Sequence[Trial], list[Call], tuple[list[Call], bool]]:
+    """The opening through the first client that is let in, or through every one, and whether the door stayed shut."""
+    every: list[Call] = []
+    for sender in senders(case):
+        calls = yield opening(case, sender)
+        every += calls
+        asked = [call for call in calls if question(call) == CONTROL] or calls
+        if not turned_away(asked):
+            return calls, False
+    return every, True
+
+
+def _shut(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """What came instead is no answer to the question; who is refused, and why, is told by identity."""
+    asked = [call for call in calls if question(call) == CONTROL] or calls
+    last = next(call.last for call in reversed(asked) if call.last is not None)
+    names = list(dict.fromkeys(call.trial.client for call in asked))
+    return [
+        conclude(
+            case,
+            "probe.blocked",
+            last,
+            reason=Reason.BLOCKED,
+            observed=Observed(len(asked), len(asked)),
+            client=names[0] if len(names) == 1 else None,
+            title=f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused, so the API's errors could not be asked for",
+            detail=(
+                (
+                    "seen",
+                    f"{shown(last)} to {'a good request' if question(asked[0]) == CONTROL else 'a made-up key'}",
+                ),
+            ),
+            next_test="edgeprobe run identity, which tells who is refused and for what",
+            evidence=tuple(call.last.id for call in asked if call.last is not None),
+        )
+    ]
+
+
 def _labels(calls: Sequence[Call]) -> list[str]:
-    return list(dict.fromkeys(call.trial.label for call in calls))
+    return list(dict.fromkeys(map(question, calls)))
 
 
 def _complete(call: Call) -> bool:
@@ -68,7 +128,7 @@ def _worth_repeating(call: Call) -> bool:
     last = call.last
     if last is None or last.status is None or (last.timeline.end or _AT_ONCE) >= _AT_ONCE:
         return False
-    label = call.trial.label
+    label = question(call)
     return label in QUESTIONS and judge(label, last)[1] in {Verdict.FAIL, Verdict.WARN}
 
 
@@ -84,6 +144,8 @@ def _findings(
     spoken = proof(calls)
     if spoken is None:
         return found + _nothing_of_the_api(case, calls)
+    if independent(calls):
+        return [*found, _one_for_all(case, calls)]
     groups: dict[tuple[object, ...], list[str]] = {}
     good: list[str] = []
     for label, members in by_question.items():
@@ -108,6 +170,8 @@ def _outcome(label: str, members: Sequence[Call]) -> tuple[object, ...] | None:
     layer = Layer.EDGE if code == "cached.private" else made.layer if made is not None else Layer.UNKNOWN
     edge = all(e.attribution is not None and e.attribution.layer is Layer.EDGE for _, e in wrong)
     unlikely = verdict is Verdict.WARN or code in _FAILED
+    if code == "error.replaced" and any(outcome[0] == "ok" and is_api_answer(e) for outcome, e in judged):
+        verdict = Verdict.FAIL  # the API's own answer to the very same request came, too
     if edge and len(wrong) == len(judged) > REPEATS and label in API and unlikely:
         # Each time, and only to this request: it is how the edge tells the API's error.
         code, verdict = "error.replaced", Verdict.FAIL
@@ -123,6 +187,23 @@ def _nothing_of_the_api(case: Case, calls: Sequence[Call]) -> list[Finding]:
     ]
 
 
+def _one_for_all(case: Case, calls: Sequence[Call]) -> Finding:
+    every = [call.last for call in calls if call.last is not None]
+    good = ", a good one too" if CONTROL in _labels(calls) else ""
+    return conclude(
+        case,
+        "not_measured",
+        every[-1],
+        reason=Reason.TOO_FEW,
+        client=calls[0].trial.client,
+        observed=Observed(len(every), len(every)),
+        title=f"One answer to every request{good}, so nothing can be said of the API's errors",
+        detail=(("seen", f"{shown(every[-1])} to {len(every)} different requests"),),
+        next_test="the same requests straight to the origin",
+        evidence=tuple(exchange.id for exchange in every),
+    )
+
+
 def _wrong(
     case: Case, labels: Sequence[str], by_question: Mapping[str, list[Call]], spoken: Exchange
 ) -> Finding:
@@ -136,6 +217,8 @@ def _wrong(
     rows = [f"{shown(exchanges[-1])} to {QUESTIONS[label].shown}" for label, exchanges in wrong.items()]
     to = listed([QUESTIONS[label].shown for label in labels])
     named: dict[str, object] = {"title": f"Not the API's own: the answer to {to}"} if replaced else {}
+    if replaced and verdict is Verdict.WARN and all(in_its_place(e) is Verdict.WARN for e in every):
+        named = {"title": f"In no API's form, whoever wrote it: the answer to {to}", "advice": _ADVICE}
     if code == "cached.private":
         named = {
             "layer": Layer.EDGE,
@@ -149,7 +232,7 @@ def _wrong(
         every[-1],
         verdict=verdict,
         observed=Observed(len(every), sum(map(len, members.values()))),
-        client=HTTPX.name,
+        client=by_question[labels[0]][0].trial.client,
         control=spoken.id if replaced else None,
         variant=every[-1].id if replaced else None,
         detail=(("seen", "; ".join(rows)), *beside),
@@ -168,7 +251,7 @@ def _fine(case: Case, good: Sequence[str], by_question: Mapping[str, list[Call]]
         case,
         "ok",
         every[-1],
-        client=HTTPX.name,
+        client=by_question[good[0]][0].trial.client,
         observed=Observed(0, len(every)),
         title="The API's own errors reach the customer" if whole else f"Rightly answered: {only}",
         detail=(("seen", "; ".join(rows)),),
@@ -178,8 +261,8 @@ def _fine(case: Case, good: Sequence[str], by_question: Mapping[str, list[Call]]
 
 
 def bound(_: Case) -> Bound:
-    asked = 1 + (1 + REPEATS) * len(QUESTIONS)
-    completions = 1 + 2 * (1 + REPEATS)
+    asked = 1 + (1 + REPEATS) * len(QUESTIONS) + 2
+    completions = 2 + 2 * (1 + REPEATS)
     return Bound(asked + MOST, completions * (PROMPT_TOKENS + 1), 3.0)
 
 

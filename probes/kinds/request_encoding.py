@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
+from probes.kinds.asking import HTTPX, label, senders, turned_away
 from probes.kinds.conclude import by_outcome, conclude, is_good, not_sent, shown
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.wrong_requests import HTTPX
 from probes.model import Ask, Confidence, Factor, Observed, Reason, Trial, Verdict
-from probes.twins import MORE, twin
+from probes.twins import MORE, one, twin
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.model import Call, Case, Finding, Flow
     from probes.twins import Twin
 
@@ -26,14 +28,20 @@ _NOT_OF_IT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS
 def request_encoding(case: Case) -> Flow:
     """No SDK compresses by itself, so a refusal warns; 415 is the answer that tells a client to send it plain."""
     ask = Ask(conversation(case.target), cap=_CAP)
-    plain = Trial("plain", HTTPX.name, case.route, ask, salt=f"{case.rng.getrandbits(48):012x}")
-    pair = yield from twin(
-        plain, replace(plain, label="gzipped", request=replace(ask, gzipped=True)), _refused
-    )
+    salt = f"{case.rng.getrandbits(48):012x}"
+    for sender in senders(case):
+        plain = Trial(label("plain", sender), sender, case.route, ask, salt=salt)
+        first = yield from one(plain)
+        if not turned_away([first]):
+            break
+    else:
+        return _without_control(case, [first])
+    gzipped = replace(plain, label=label("gzipped", sender), request=replace(ask, gzipped=True))
+    pair = yield from twin(plain, gzipped, _refused)
     if pair.unsent is not None:
         return [not_sent(case, pair.unsent, "asking with a compressed body")]
     if not pair.control.passed or not pair.variant.n:
-        return _without_control(case, pair)
+        return _without_control(case, (pair.variant if pair.control.passed else pair.control).calls)
     if pair.variant.passed:
         return [_fine(case, pair)]
     return [_not_understood(case, pair)]
@@ -49,11 +57,11 @@ def _refused(call: Call) -> bool | None:
     return True if last.status in _DECIDED or last.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
 
 
-def _without_control(case: Case, pair: Twin) -> list[Finding]:
+def _without_control(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """The plain request is not answered either, and whose fault that is the completion tells."""
-    calls = pair.variant.calls if pair.control.passed else pair.control.calls
+    why = Reason.BLOCKED if turned_away(calls) else Reason.TOO_FEW
     return [
-        replace(finding, verdict=Verdict.INCONCLUSIVE, reason=finding.reason or Reason.TOO_FEW)
+        replace(finding, verdict=Verdict.INCONCLUSIVE, reason=finding.reason or why)
         for finding in by_outcome(case, calls, "a request to compare with")
     ]
 
@@ -62,7 +70,7 @@ def _fine(case: Case, pair: Twin) -> Finding:
     last = pair.variant.calls[-1].last
     assert last is not None
     return conclude(
-        case, "ok", last, client=HTTPX.name, observed=Observed(0, pair.variant.n), next_test=None,
+        case, "ok", last, client=pair.variant.calls[-1].trial.client, observed=Observed(0, pair.variant.n), next_test=None,
         title="A compressed request is understood",
         detail=(("seen", f"{shown(last)} to a body in gzip"),),
     )  # fmt: skip
@@ -77,7 +85,7 @@ def _not_understood(case: Case, pair: Twin) -> Finding:
     return conclude(
         case, "ok" if says_so else "request.encoding", last,
         verdict=Verdict.PASS if says_so else Verdict.WARN,
-        client=HTTPX.name,
+        client=pair.variant.calls[-1].trial.client,
         factor=Factor.BODY if pair.claimed and not says_so else None,
         observed=Observed(0 if says_so else pair.variant.k, pair.variant.n),
         control=control.id,
@@ -94,7 +102,8 @@ def _not_understood(case: Case, pair: Twin) -> Finding:
 
 
 def bound(_: Case) -> Bound:
-    return Bound(2 * MORE, 2 * MORE * (PROMPT_TOKENS + _CAP), 1.0)
+    most = 2 * MORE + 2  # one client was turned away, another was not
+    return Bound(most, most * (PROMPT_TOKENS + _CAP), 1.0)
 
 
 SPEC = KindSpec(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.kinds.completion import PATIENCE, asked, bound, judged
+from probes.kinds.completion import PATIENCE, asked, bound, judged_or_astray
 from probes.kinds.promised import missed
 from probes.kinds.spec import KindSpec
 from probes.model import Figure, Verdict
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def streaming(case: Case) -> Flow:
     calls = yield from asked(case, stream=True)
-    found = judged(case, calls, "a stream")
+    found = yield from judged_or_astray(case, calls, "a stream")
     first_token = {
         call.last.id: call.last.timeline.first_token - (call.last.timeline.upload_start or 0.0)
         for call in calls

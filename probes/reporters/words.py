@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.model import Verdict
+from probes.model import Layer, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,8 @@ def told_once(findings: Iterable[Finding]) -> list[Finding]:
     for finding in worst_first(findings):
         apart = finding.verdict is Verdict.PASS or finding.reproduce is not None
         key = id(finding) if apart else (
-            finding.code, finding.verdict, finding.layer, finding.product, finding.vendor_code, finding.client,
+            finding.code, finding.verdict, finding.layer, finding.product, finding.vendor_code,
+            None if finding.layer is Layer.PROXY else finding.client,  # any client meets it
             finding.route, finding.factor, finding.title, finding.advice, finding.accepted,
         )  # fmt: skip
         groups.setdefault(key, []).append(finding)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from canned import ALL, OPENAI, as_text, attributed, case, told
+from canned import ALL, OPENAI, SENT, as_text, attributed, case, told
 from exchanges import CLOUDFLARE, GOOD_CHAT, HTML, exchange
 
 from probes.kinds.base_url import MOST, variants
-from probes.model import Layer, NotSent, Raw, Reason, Timeline, Verdict
+from probes.model import Ask, Layer, NotSent, Raw, Reason, Timeline, Verdict
 from probes.runner import worst
 
 NO_MODEL = {
@@ -135,15 +135,121 @@ def test_a_door_that_is_shut():
     """Where nothing of the API comes through, nothing is said of its errors."""
     findings, _ = told(case("error_format", keyed=True), lambda _: "refused")
     assert {(f.code, f.verdict, f.reason) for f in findings} == {
-        ("blocked.client", Verdict.INCONCLUSIVE, Reason.TOO_FEW)
+        ("probe.blocked", Verdict.INCONCLUSIVE, Reason.BLOCKED)
     }
 
 
-def test_a_server_that_does_not_answer_is_asked_three_times():
+def test_a_server_that_does_not_answer_is_asked_twice():
     """The rest would only cost time."""
     findings, server = told(case("error_format", keyed=True), lambda _: "timeout")
-    assert server.sent == 3
+    assert server.sent == 2
     assert worst(findings) is Verdict.INCONCLUSIVE
+
+
+def rule_against(*clients, else_=None):
+    """A user-agent rule: whoever announces one of them gets the edge's page."""
+    answers = else_ or RIGHT
+
+    def mind(asked):
+        question = asked.trial.label.partition("/")[0]
+        announced_by = next((c for c in clients if asked.has("user-agent", SENT[c]["User-Agent"])), None)
+        return "refused by nginx" if announced_by else answers.get(question, "not found")
+
+    return mind
+
+
+def test_it_asks_through_a_client_that_is_let_in():
+    """A rule against its own client is not the API's answer."""
+    findings, server = told(case("error_format", keyed=True), rule_against("httpx"))
+    (fine,) = findings
+    assert (fine.code, fine.verdict, fine.client, fine.observed.n) == ("ok", Verdict.PASS, "curl", 5)
+    assert {c.trial.client for c in server.calls[2:]} == {"curl"}
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["with the key", "without"])
+def test_it_says_that_its_clients_are_refused(keyed):
+    """Where nobody who can ask is let in, nothing is said of the API's errors."""
+    asking = case("error_format", keyed=keyed)
+    if not keyed:
+        asking = replace(asking, target=replace(asking.target, key_env="K"))
+    findings, _ = told(asking, rule_against("httpx", "curl"))
+    assert {(f.code, f.verdict, f.reason) for f in findings} == {
+        ("probe.blocked", Verdict.INCONCLUSIVE, Reason.BLOCKED)
+    }
+
+
+def test_a_rule_against_requests_without_a_user_agent():
+    """What is sent to the byte announces what its client announces."""
+    findings, _ = told(
+        case("error_format", keyed=True),
+        lambda a: RIGHT[a.trial.label] if "user-agent" in a.headers else "refused by nginx",
+    )
+    assert [f.code for f in findings] == ["ok"], as_text(findings)
+
+
+UNKNOWN_KEY = {
+    "mistral": (401, {"message": "Unauthorized", "request_id": "abc"}),
+    "kong": (401, {"message": "No API key found in request"}),
+    "azure apim": (401, {"statusCode": 401, "message": "Access denied due to missing subscription key."}),
+    "gemini": (
+        400,
+        [{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}],
+    ),
+    "aws gateway": (403, {"message": "Forbidden"}),
+    "fastapi": (403, {"detail": "Not authenticated"}),
+    "text": (401, "Unauthorized\n"),
+    "empty": (401, ""),
+}
+"""What healthy APIs answer a key that they do not know."""
+
+
+@pytest.mark.parametrize("said", UNKNOWN_KEY.values(), ids=UNKNOWN_KEY)
+@pytest.mark.parametrize("kind", ["identity", "error_format"])
+def test_nobody_is_blamed_for_a_form_of_its_own(kind, said):
+    """Nobody saw the API answer otherwise: a warning at the most, and the clients are measured with the good key."""
+    words = quick(*said, {"content-type": "text/plain"} if isinstance(said[1], str) else None)
+
+    def mind(asked):
+        request = asked.trial.request
+        if request.key == "made_up":
+            return words
+        if isinstance(request, Ask) and request.recipe == "invalid":
+            return "rejected"
+        return RIGHT.get(asked.trial.label, "good")
+
+    findings, server = told(case(kind, keyed=True), mind)
+    assert worst(findings) in {Verdict.PASS, Verdict.WARN}, as_text(findings)
+    fine = next(f for f in findings if f.code == "ok")
+    if kind == "identity":
+        assert worst(findings) is Verdict.PASS
+        assert "the configured key" in dict(fine.detail)["seen"]
+        assert len(server.calls) < 30
+
+
+def test_both_answers_to_one_question():
+    """The API's own and, at another time, another's: then it is known what was replaced."""
+    strange = quick(401, {"message": "Unauthorized"})
+    findings, _ = asked_by(lambda a: strange if a.repeat == 0 else "passed")
+    (wrong,) = [f for f in findings if f.code == "error.replaced"]
+    assert (wrong.verdict, wrong.observed.k, wrong.observed.n) == (Verdict.FAIL, 1, 3)
+
+
+def asked_by(bad_key):
+    return told(
+        case("error_format", keyed=True),
+        lambda a: bad_key(a) if a.trial.label == "bad_key" else RIGHT[a.trial.label],
+    )
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["with the key", "without"])
+@pytest.mark.parametrize(("status", "verdict"), [(400, "inconclusive"), (401, None)])
+def test_one_answer_to_everything(keyed, status, verdict):
+    """It does not depend on the question, so it proves nothing; without a good key a 401 may be right each time."""
+    asking = replace(case("error_format", keyed=keyed), target=case("error_format", keyed=True).target)
+    same = quick(status, NO_PATH)
+    findings, _ = told(asking, lambda _: same)
+    expected = verdict or ("inconclusive" if keyed else "pass")
+    assert str(worst(findings)) == expected, as_text(findings)
 
 
 # --- the base URL ----------------------------------------------------------------------------------------
@@ -184,7 +290,7 @@ def website(right):
     return mind
 
 
-@pytest.mark.parametrize("kind", ["completion", "error_format"])
+@pytest.mark.parametrize("kind", ["completion", "streaming", "error_format"])
 def test_the_right_base_url_is_named(kind):
     """With the proof, for each family of SDK; the failures it explains are not told twice."""
     findings, server = told(case(kind, base_url="http://a.example/v1/v1", keyed=True), website("/v1"))
@@ -198,7 +304,7 @@ def test_the_right_base_url_is_named(kind):
     assert all(call.trial.request.key == "made_up" for call in tried)
 
 
-@pytest.mark.parametrize("kind", ["completion", "error_format"])
+@pytest.mark.parametrize("kind", ["completion", "streaming", "error_format"])
 def test_no_base_url_is_made_up(kind):
     """Where no variant is the API's, what was seen stands."""
     findings, _ = told(case(kind, keyed=True), lambda _: "not found")

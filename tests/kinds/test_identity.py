@@ -14,12 +14,14 @@ from canned import (
     SENT,
     announced,
     as_text,
+    attributed,
     case,
     check_not_better,
     random_mind,
     run_of,
     told,
 )
+from exchanges import exchange
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +45,16 @@ def after(n, then, before="passed"):
 
 PHASES = {
     "everybody passes": (by_client(), False, {("ok", P, None)}),
-    "a rejection of the body passes, too": (lambda _: "rejected", False, {("ok", P, None)}),
+    "a rejection of the body passes, too": (
+        lambda asked: "rejected" if asked.trial.request.recipe == "invalid" else "passed",
+        False,
+        {("ok", P, None)},
+    ),
+    "a rejection of whatever is asked proves nothing": (
+        lambda _: "rejected",
+        False,
+        {("not_measured", I, None)},
+    ),
     "the control is refused from the start": (
         by_client(curl="refused"),
         False,
@@ -82,9 +93,9 @@ PHASES = {
         {("error.replaced", F, "curl")},
     ),
     "the control turns refused": (after(5, "refused"), False, {("probe.tainted", I, "curl")}),
-    "nobody answers": (lambda _: "no route", False, {("unreachable.connect", F, "curl")}),
-    "nobody is found": (lambda _: "no name", False, {("unreachable.dns", F, "curl")}),
-    "nobody gets a byte": (lambda _: "timeout", False, {("timeout.first_byte", I, "curl")}),
+    "nobody answers": (lambda _: "no route", False, {("unreachable.connect", F, None)}),
+    "nobody is found": (lambda _: "no name", False, {("unreachable.dns", F, None)}),
+    "nobody gets a byte": (lambda _: "timeout", False, {("timeout.first_byte", I, None)}),
 }
 
 
@@ -93,6 +104,68 @@ def test_phases(mind, keyed, expected):
     """Each way that a server treats clients has its findings."""
     findings, _ = told(case(keyed=keyed), mind)
     assert {(f.code, f.verdict, f.client) for f in findings} == expected, as_text(findings)
+
+
+def a_gateway(refused):
+    """Unknown keys are turned away in words of no API; behind it a rule has the same words for one client."""
+    forbidden = attributed(exchange(403, {"message": "Forbidden"}))
+
+    def mind(asked):
+        request = asked.trial.request
+        if request.key == "made_up" or asked.client == refused:
+            return forbidden
+        return "rejected" if request.recipe == "invalid" else "good"
+
+    return mind
+
+
+def test_a_rule_behind_a_gateway_that_knows_its_keys():
+    """With a made-up key everybody gets the same; with the configured one the client that is refused shows."""
+    findings, _ = told(case(keyed=True), a_gateway("openai-py"))
+    assert {(f.code, f.verdict, f.client) for f in findings} == {
+        ("blocked.client", F, "openai-py"),
+        ("ok", P, None),
+    }, as_text(findings)
+    blocked = next(f for f in findings if f.code == "blocked.client")
+    assert blocked.reproduce is None or "YOUR_KEY" in blocked.reproduce.command
+
+
+def test_a_gateway_and_errors_in_no_known_form():
+    """Then nothing tells who is let in, and nothing is claimed."""
+    strange = attributed(exchange(401, {"message": "no"}))
+    findings, _ = told(case(keyed=True), lambda a: "good" if a.trial.request.recipe == "hello" else strange)
+    assert {(f.verdict, f.reason) for f in findings} == {(I, Reason.TOO_FEW)}, as_text(findings)
+
+
+@pytest.mark.parametrize("how", ["reset", "closed"])
+@pytest.mark.parametrize(("times", "verdict"), [(1, W), (2, F)], ids=["once", "twice"])
+def test_a_connection_that_broke_is_no_refusal(how, times, verdict):
+    """It has words of its own and its rate; once may be chance."""
+    broken = (
+        {("screen/openai-py", 0), ("confirm/openai-py/variant", 1)}
+        if times > 1
+        else {("screen/openai-py", 0)}
+    )
+    findings, _ = told(case(), lambda a: how if (a.trial.label, a.repeat) in broken else "passed")
+    (found,) = [f for f in findings if f.verdict is not P]
+    assert (found.code, found.verdict, found.client, found.reason) == (
+        "unreachable.reset",
+        verdict,
+        "openai-py",
+        None,
+    )
+    assert found.observed.k == times
+    assert f"{times} of {found.observed.n}" in found.title
+
+
+def test_one_silence_is_not_nothing():
+    """The next client is asked before anything is said; the first is asked again later."""
+    findings, _ = told(case(), lambda a: "no route" if a.number == 0 else "passed")
+    assert worst(findings) is I
+    assert not [f for f in findings if "Nothing answers" in f.title]
+    silent = next(f for f in findings if f.verdict is I)
+    assert (silent.client, silent.observed.k) == ("curl", 1)
+    assert silent.observed.n > 1
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,35 @@ def test_two_outcomes_are_two_findings(kind):
 
 
 @both
-@pytest.mark.parametrize("said", ["timeout", "no route", NO_EXCHANGE])
-def test_silence_is_not_asked_again(kind, said):
-    """Where nobody answered, or nothing was sent, asking again would only cost time; our own limit is no fault of theirs."""
+@pytest.mark.parametrize(("said", "times"), [("timeout", 1), ("no route", 2), ("reset", 2), (NO_EXCHANGE, 1)])
+def test_silence_is_not_waited_for_again(kind, said, times):
+    """Asking again would only cost time, but for a door that is shut: that may be open a moment later."""
     findings, server = told(case(kind), lambda _: said)
-    assert set(server.asked.values()) == {1}
+    assert set(server.asked.values()) == {times}
     assert worst(findings) is (Verdict.INCONCLUSIVE if said == "timeout" else Verdict.FAIL)
+
+
+@both
+@pytest.mark.parametrize("said", ["no route", "reset", "closed"])
+@pytest.mark.parametrize("whom", [{"openai-py"}, {"openai-py", "httpx", "curl"}], ids=["one", "all"])
+def test_a_glitch_warns(kind, said, whom):
+    """Once without a connection, and whole each time after that: told with its rate, and no failure."""
+    findings, _ = told(case(kind), lambda a: said if a.repeat == 0 and a.client in whom else GOOD[kind])
+    (glitch,) = [f for f in findings if f.verdict is not Verdict.PASS]
+    assert glitch.verdict is Verdict.WARN
+    assert glitch.observed.k == len(whom)
+    assert glitch.observed.n > glitch.observed.k
+    assert "then" in dict(glitch.detail)
+
+
+@both
+def test_a_connection_that_breaks_again_fails(kind):
+    """Twice of three is no glitch."""
+    findings, _ = told(
+        case(kind), lambda a: "reset" if a.repeat < 2 and a.client == "openai-py" else GOOD[kind]
+    )
+    (failed,) = [f for f in findings if f.verdict is not Verdict.PASS]
+    assert (failed.verdict, failed.observed.k, failed.observed.n) == (Verdict.FAIL, 2, 3)
 
 
 @both

@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.conclude import by_us, conclude, duration, is_good, not_sent, outcome_code, shown
+from probes.kinds.by_us import by_us
+from probes.kinds.conclude import conclude, duration, is_good, not_sent, outcome_code, shown
 from probes.model import Confidence, Figure, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import wilson
 

@@ -9,16 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
+from probes.budget import PROMPT_TOKENS
+from probes.credentials import made_up_key
 from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
+from probes.kinds.identity.intermittent import intermittent
 from probes.kinds.identity.isolate import isolate
 from probes.kinds.identity.keyed import exempts, in_words, keyed
 from probes.kinds.identity.load import REQUESTS
-from probes.kinds.identity.screen import said_nothing, screen, tainted, unconfirmed, whose
+from probes.kinds.identity.nobody import whose
+from probes.kinds.identity.screen import screen, tainted, unconfirmed
 from probes.kinds.identity.sizes import sizes
 from probes.kinds.identity.study import CEILING, Study, evidence, outcome, passed, refused
+from probes.kinds.identity.untold import said_nothing
 from probes.kinds.spec import Bound, KindSpec
-from probes.model import Confidence, Factor, Layer, Observed, Reason, Verdict
-from probes.twins import REPEATS, P, Side, Twin, fisher, side, wilson
+from probes.model import Confidence, Layer, Observed, Reason, Reproduce, Verdict
+from probes.twins import REPEATS, Side, Twin, side
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -64,7 +69,7 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     scope = [name, *study.ranked([call.trial.client for call in again if refused(call)])]
     seen = side([*screened, *pair.variant.calls], outcome)
     if not (pair.claimed and seen.failed):
-        return [_intermittent(study, name, pair, seen)]
+        return [intermittent(study, name, pair, seen)]
     if (astray := _another_way(study, name, pair, seen)) is not None:
         return [astray]
     isolation = yield from isolate(study, name, pair)
@@ -114,8 +119,15 @@ def _refused(
         reason=isolation.reason,
         next_test=isolation.next_test or whose(variant),
         evidence=evidence((*seen.calls, *pair.control.calls)),
-        reproduce=isolation.reproduce,
+        reproduce=_with_own_key(study, isolation.reproduce),
     )
+
+
+def _with_own_key(study: Study, shown_by: Reproduce | None) -> Reproduce | None:
+    """A made-up key would show only how unknown keys are turned away; the configured one is never written out."""
+    if shown_by is None or study.key == "made_up":
+        return shown_by
+    return Reproduce(shown_by.command.replace(made_up_key(study.case.target.api), "YOUR_KEY"))
 
 
 def _locked_out(scope: list[str], *, exempt: bool) -> str:
@@ -169,42 +181,6 @@ def _another_way(study: Study, name: str, pair: Twin, seen: Side) -> Finding | N
     )
 
 
-def _intermittent(study: Study, name: str, pair: Twin, seen: Side) -> Finding:
-    """Refused now and then: a failure of the service with its rate.
-
-    The client is claimed as its factor only where the exact test says so twice: of the pairs alone, since the screening
-    chose this client because it was refused, and of all answers, since the pairs alone may have come out pure.
-    """
-    every = side(study.controls, outcome)
-    claimed = (
-        max(fisher(pair.control, pair.variant), fisher(every, seen)) <= P
-        and seen.k * every.n > every.k * seen.n
-    )
-    refusal = next((call.last for call in seen.calls if refused(call)), None)
-    low, high = wilson(seen.k, seen.n)
-    rate = f"{seen.k} of {seen.n} times ({low:.0%} to {high:.0%} with 95 % confidence)"
-    return conclude(
-        study.case,
-        "blocked.client" if claimed else "blocked",
-        refusal,
-        verdict=Verdict.FAIL if study.must_pass(name) else Verdict.WARN,
-        client=name,
-        factor=Factor.CLIENT if claimed else None,
-        observed=Observed(seen.k, seen.n),
-        control=pair.control.evidence,
-        variant=refusal.id if refusal is not None else None,
-        title=f"{name} is refused now and then",
-        detail=(
-            ("seen", f"refused {rate}; {study.control} beside it {pair.control.k} of {pair.control.n}"),
-            ("because", "which part of the client is not isolated: an intermittent refusal needs more pairs"),
-            *emulated(study.case, [name]),
-        ),
-        confidence=Confidence.MEDIUM if claimed else Confidence.LOW,
-        reason=None if claimed else Reason.MIXED,
-        evidence=evidence((*seen.calls, *pair.control.calls)),
-    )
-
-
 # --- the rest --------------------------------------------------------------------------------------------
 
 
@@ -226,7 +202,8 @@ def _let_pass(study: Study) -> list[Finding]:
             observed=Observed(0, len(calls)),
             title=f"{in_title(study.case, names)} pass{'es' if len(names) == 1 else ''} the edge",
             detail=(
-                ("seen", f"the API's own answer, {shown(proof)}, to a made-up key and an invalid body"),
+                ("seen", f"the API's own answer, {shown(proof)}, to {study.to_what}"),
+                *_strange(study),
                 *emulated(study.case, names),
             ),
             evidence=evidence(calls),
@@ -234,9 +211,15 @@ def _let_pass(study: Study) -> list[Finding]:
     ]
 
 
+def _strange(study: Study) -> list[tuple[str, str]]:
+    last = study.strange[-1].last if study.strange else None
+    said = "which tells nothing of who is asking; so the configured key was sent"
+    return [("key", f"a made-up one got {shown(last)}, {said}")] if last is not None else []
+
+
 def bound(case: Case) -> Bound:
     requests = CEILING + (REQUESTS if case.params["sizes"] else 0)
-    return Bound(requests, 2 * requests, 10.0 if case.params["sizes"] else 5.0)
+    return Bound(requests, 2 * requests + 2 * PROMPT_TOKENS, 10.0 if case.params["sizes"] else 5.0)
 
 
 SPEC = KindSpec(

@@ -57,7 +57,8 @@ def keyed(study: Study) -> Step:
 
 
 def has_key(study: Study) -> bool:
-    return study.case.keyed and study.case.target.key_env is not None
+    """And has not gone with every request already."""
+    return study.case.keyed and study.case.target.key_env is not None and study.key == "made_up"
 
 
 def _with_key(study: Study, name: str, side: str | None = None) -> Trial:
@@ -109,7 +110,6 @@ def _refused(study: Study, scope: list[str], others: list[str], pair: Twin) -> F
         title=f"{in_title(study.case, scope)} {'is' if len(scope) == 1 else 'are'} refused with the configured key",
         detail=(("seen", said), ("because", _because(others, claimed=claimed)), *named(variant)),
         confidence=Confidence.MEDIUM if claimed else Confidence.LOW,
-        reason=None if claimed else Reason.MIXED,
         next_test="the same request with another key of the same account, and with one of another account",
         evidence=evidence((*pair.variant.calls, *pair.control.calls)),
     )

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from probes.attribution import is_refusal
-from probes.endings import by_itself
-from probes.kinds.conclude import conclude, emulated, in_title, listed, named, not_sent, outcome_code, shown
-from probes.kinds.identity.study import Study, evidence, passed, refused
-from probes.kinds.identity.unheard import hung_up_on_all, no_answer
-from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
-from probes.twins import confounders
-from probes.vocabulary import vocabulary
+from probes.kinds.conclude import conclude, emulated, listed, named, not_sent, shown
+from probes.kinds.identity.nobody import (
+    alike,
+    knows_the_key,
+    nobody,
+    of_no_known_form,
+    replaceable,
+)
+from probes.kinds.identity.study import Study, evidence, passed, refused, took
+from probes.kinds.identity.unheard import no_answer
+from probes.kinds.identity.untold import said_nothing
+from probes.model import Confidence, Layer, NotSent, Observed, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from probes.model import Call, Exchange, Finding, Trial
+    from probes.model import Call, Finding, Trial
 
-    Step = Generator[Sequence[Trial], list[Call], list[Finding]]
+    Ended = Generator[Sequence[Trial], list[Call], list[Finding] | None]
+
+_MOMENT = 1.0
+"""Seconds that a door may need to open again, such as during a restart."""
 
 
-def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+def screen(study: Study) -> Ended:
     """Every client, the control first, last and after every refusal; findings where that ends the case."""
-    first = yield from study.screen(study.control)
-    if first.last is not None and by_itself(first.last) and study.others:
-        study.next_control()
-        first = yield from study.screen(study.control)
-    if (why := _unsent_or_ended(first)) is not None:
-        return [not_sent(study.case, why, "asking with the control")]
-    if first.last is None or (first.last.status is None and not is_refusal(first.last)):
-        return [no_answer(study, first)]
-    ended = yield from _round(study, [name for name in study.others if _genuine(study, name)])
+    ended = yield from _first(study)
+    if ended is None:
+        ended = yield from _round(study, [name for name in study.others if _genuine(study, name)])
+    if ended is None and (yield from knows_the_key(study)):
+        ended = yield from _anew(study)
     if ended is None:
         ended = yield from _beside(study, [name for name in study.others if not _genuine(study, name)])
     for _ in range(1, int(study.case.params["repeats"])):
@@ -45,10 +46,34 @@ def screen(study: Study) -> Generator[Sequence[Trial], list[Call], list[Finding]
         return ended
     if study.tainted:
         return [tainted(study)]
-    if not study.possible_controls() and (study.refusing() or _replaceable(first)):
-        return (yield from _nobody(study))
+    first = study.seen[0].last
+    if not study.possible_controls() and (study.refusing() or (first is not None and replaceable(first))):
+        return (yield from nobody(study))
     study.choose_control()
+    return (yield from alike(study)) or None
+
+
+def _first(study: Study) -> Ended:
+    """The control; where it got no byte another, a moment later: one silence may be its own matter, or soon over."""
+    first = yield from study.screen(study.control)
+    if _no_byte(first) and not refused(first):
+        study.next_control()
+        first = yield from study.screen(study.control, start=0.0 if took(first) > _MOMENT else _MOMENT)
+    if (why := _unsent_or_ended(first)) is not None:
+        return [*said_nothing(study, Reason(why)), not_sent(study.case, why, "asking with the control")]
+    if first.last is None or (_no_byte(first) and not refused(first)):
+        return [no_answer(study)]
     return None
+
+
+def _anew(study: Study) -> Ended:
+    """The genuine clients again, with the configured key."""
+    first = yield from study.screen(study.control)
+    if (why := _unsent_or_ended(first)) is not None:
+        return [not_sent(study.case, why, "asking with the configured key")]
+    if not passed(first):
+        return [of_no_known_form(study)]
+    return (yield from _round(study, [name for name in study.others if _genuine(study, name)]))
 
 
 def _unsent_or_ended(call: Call) -> NotSent | None:
@@ -58,7 +83,7 @@ def _unsent_or_ended(call: Call) -> NotSent | None:
     return NotSent.INTERRUPTED if interrupted else call.not_sent
 
 
-def _round(study: Study, left: list[str]) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+def _round(study: Study, left: list[str]) -> Ended:
     """Every client that has not failed yet, in random order, with the control at the end, and after each that was
     refused or got no answer: a server that hangs for one must not be taken for one that hangs for all.
     """
@@ -80,16 +105,20 @@ def _too_slow(study: Study) -> list[Finding]:
     """Waiting for every client would hold the suite up; who was not asked is said."""
     asked = {call.trial.client for call in study.seen}
     left = [client.name for client in study.case.clients if client.name not in asked]
+    told = [*_all_unconfirmed(study, Reason.BUDGET), *said_nothing(study, Reason.BUDGET)]
+    if not left and told:
+        return told
     rest = conclude(
         study.case,
         "not_measured",
         layer=Layer.PROBE,
         reason=Reason.BUDGET,
-        title=f"The server is too slow for every client to be asked; not asked: {listed(left)}",
+        title="The server is too slow for every client to be asked"
+        + (f"; not asked: {listed(left)}" if left else " again"),
         detail=(("seen", f"{len(study.seen)} requests took longer than the case's patience"),),
         advice="Raise the patience (--set patience=SECONDS) to ask every client all the same.",
     )
-    return [*_all_unconfirmed(study, Reason.BUDGET), *said_nothing(study, Reason.BUDGET), rest]
+    return [*told, rest]
 
 
 def _no_byte(call: Call) -> bool:
@@ -123,7 +152,7 @@ def _genuine(study: Study, name: str) -> bool:
     return study.case.client(name).genuine
 
 
-def _beside(study: Study, names: list[str]) -> Generator[Sequence[Trial], list[Call], list[Finding] | None]:
+def _beside(study: Study, names: list[str]) -> Ended:
     """Each once more or for the first time, side by side to save the server's time, the control with them."""
     if not names:
         return None
@@ -159,120 +188,4 @@ def tainted(study: Study) -> Finding:
             ),
         ),
         evidence=evidence(study.controls),
-    )
-
-
-def _replaceable(call: Call) -> bool:
-    """A client error that is not the API's own could be one that stands in its place."""
-    status = call.last.status if call.last is not None else None
-    return status is not None and 400 <= status < 500 and status != HTTPStatus.TOO_MANY_REQUESTS
-
-
-def _nobody(study: Study) -> Step:
-    """Nobody got the API's own answer: our monitor is refused, or the edge answers in place of the API's refusal."""
-    case = study.case
-    first = study.seen[0].last
-    assert first is not None
-    if case.keyed:
-        ask = Ask(study.endpoint, recipe="hello", cap=1, key="target")
-        call = yield from study.one(replace(study.trial("keyed", study.control), request=ask))
-        if call.last is not None and outcome_code(call.last) == "ok":
-            return [_replaced(study, first, call.last)]
-    if not study.refusing():
-        return said_nothing(study)
-    if (ended := hung_up_on_all(study)) is not None:
-        return [ended]
-    refusal = study.refusing()[0].last
-    assert refusal is not None
-    return [
-        conclude(
-            case,
-            "probe.blocked",
-            refusal,
-            reason=Reason.BLOCKED,
-            observed=Observed(len(study.refusing()), len(study.seen)),
-            title=f"Every client of this probe{_but(study)} was refused; what customers see is unknown",
-            detail=(
-                ("seen", f"{shown(refusal)}, {len(study.refusing())} of {len(study.seen)} requests"),
-                *named(refusal),
-            ),
-            next_test=whose(refusal) or "the same clients from a second vantage, on another network",
-            evidence=evidence(study.refusing()),
-        )
-    ]
-
-
-def whose(refusal: Exchange) -> str | None:
-    """What tells the author of a refusal that nobody signed: the same words have come from in front of two vendors."""
-    made = refusal.attribution
-    if refusal.status is None or (
-        made is not None and made.layer is not Layer.UNKNOWN and is_refusal(refusal)
-    ):
-        return None
-    return (
-        "the same request from another network and without any proxy, then straight to the origin; compare the "
-        "certificate's issuer and the edge's own headers"
-    )
-
-
-def _but(study: Study) -> str:
-    """Those that may not be a control, such as a browser's headers, may well pass."""
-    passing = dict.fromkeys(call.trial.client for call in study.passing())
-    return f" but {listed(list(passing))}" if passing else ""
-
-
-def _replaced(study: Study, instead: Exchange, keyed: Exchange) -> Finding:
-    return conclude(
-        study.case,
-        "error.replaced",
-        instead,
-        client=study.control,
-        observed=Observed(len(study.seen), len(study.seen)),
-        control=keyed.id,
-        variant=instead.id,
-        factor=Factor.KEY,
-        confounders=tuple(
-            c for c in confounders(keyed, instead, ("authorization", "x-api-key")) if c != "the bodies differ"
-        ),
-        title="The API's own error does not reach the customer; something answers in its place",
-        detail=(
-            ("seen", f"{shown(instead)} to every request with a key that the API does not know"),
-            ("control", f"{shown(keyed)} with the configured key and a valid body, through {study.control}"),
-        ),
-        confidence=Confidence.MEDIUM,
-        evidence=(keyed.id, *evidence(study.seen)),
-    )
-
-
-def said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
-    """429, 5xx, time-outs and redirects say nothing of identity."""
-    groups: dict[tuple[object, ...], list[Call]] = {}
-    for call in study.seen:
-        if call.last is not None and not passed(call) and not refused(call):
-            made = call.last.attribution
-            groups.setdefault((outcome_code(call.last), made and made.layer), []).append(call)
-    return [_nothing_of_identity(study, calls, why) for calls in groups.values()]
-
-
-def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
-    names = study.ranked(list(dict.fromkeys(call.trial.client for call in calls)))
-    exchange = calls[-1].last
-    assert exchange is not None
-    through = f" through {in_title(study.case, names)}" if len(names) > 1 else ""
-    asked = sum(call.trial.client in names and call.not_sent is None for call in study.seen)
-    return conclude(
-        study.case,
-        outcome_code(exchange),
-        exchange,
-        verdict=Verdict.INCONCLUSIVE,
-        reason=why,
-        client=names[0] if len(names) == 1 else None,
-        observed=Observed(len(calls), asked),
-        title=vocabulary()[outcome_code(exchange)].title + through,
-        detail=(
-            ("seen", f"{listed(names)}: {shown(exchange)}"),
-            ("because", "such an answer says nothing of whether the client's identity is accepted"),
-            *emulated(study.case, names),
-        ),
-        evidence=evidence(calls),
     )

@@ -108,7 +108,7 @@ def takes(study: Study, large: Sequence[Call]) -> list[Finding]:
             client=names[0] if len(names) == 1 else None,
             observed=Observed(0, len(calls)),
             title=f"Bodies of {listed([in_words(size) for size in sorted(every)])} pass through {listed(names)}",
-            detail=(("seen", f"the API's own answer, {shown(last)}, to a made-up key and an invalid body"),),
+            detail=(("seen", f"the API's own answer, {shown(last)}, to {study.to_what}"),),
             evidence=evidence(calls),
         )
     ]

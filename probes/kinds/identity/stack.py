@@ -22,7 +22,8 @@ def client_stack(suspect: Suspect) -> Steps:
     """The very bytes of the headers over curl's stack: what is left then is TLS, or the way of the connection."""
     excluded = "not the user agent, the SDK's headers or Accept"
     study = suspect.study
-    if study.control != "curl" or suspect.name == "curl" or study.room() < 2 * REPEATS:
+    can = study.control == "curl" != suspect.name and study.key == "made_up"
+    if not can or study.room() < 2 * REPEATS:
         return Isolation(reason=Reason.TOO_FEW, detail=(("because", f"not isolated: {excluded}"),))
     control = replace(study.trial("isolate", "curl", "stack/control"), request=_as_raw(suspect))
     found = yield from study.twin(control, suspect.trial("stack/variant", {}))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from probes import twins
 from probes.acceptance import apart
@@ -40,6 +41,7 @@ def passed(call: Call) -> bool:
         and call.last.status in _PROOF
         and is_api_answer(call.last)
         and not refused(call)
+        and (call.last.status != HTTPStatus.OK or outcome_code(call.last) == "ok")
     )
 
 
@@ -60,6 +62,12 @@ class Study:
         )
         self.others = [name for name in names if name != self.control]
         self.rng = case.rng
+        self.key: Literal["made_up", "target"] = "made_up"
+        """Whose key goes with every request."""
+        self.strange: list[Call] = []
+        """What the made-up key was answered, where nobody knows whose words those are."""
+        self.hello: Call | None = None
+        """A good request of the control with the configured key, where it was asked."""
         self.seen: list[Call] = []
         """The calls of the screening."""
         self.controls: list[Call] = []
@@ -72,8 +80,9 @@ class Study:
     def trial(
         self, phase: str, client: str, side: str | None = None, edits: Mapping[str, str | None] | None = None
     ) -> Trial:
-        ask = Ask(self.endpoint, recipe="invalid", cap=1, key="made_up", edits=dict(edits or {}))
-        label = "/".join(part for part in (phase, client, side) if part)
+        ask = Ask(self.endpoint, recipe="invalid", cap=1, key=self.key, edits=dict(edits or {}))
+        known = "known" if self.key == "target" else None
+        label = "/".join(part for part in (known, phase, client, side) if part)
         return Trial(
             label, client, self.case.route, ask, deadline=min(self.case.target.limits.deadline, _DEADLINE)
         )
@@ -92,8 +101,8 @@ class Study:
         """Requests that may still be sent; none once the server's slowness has used the case's patience up."""
         return self.left if self.patient else 0
 
-    def screen(self, client: str) -> Generator[Sequence[Trial], list[Call], Call]:
-        call = yield from self.one(self.trial("screen", client))
+    def screen(self, client: str, start: float = 0.0) -> Generator[Sequence[Trial], list[Call], Call]:
+        call = yield from self.one(replace(self.trial("screen", client), start=start))
         self.seen.append(call)
         return call
 
@@ -127,9 +136,24 @@ class Study:
         came = [call for call in calls if call.last is not None]
         self._asked += len(came)
         self._seconds += sum(map(took, came)) / together
-        self.controls += [c for c in came if c.trial.client == self.control and _plain(c)]
+        self.controls += [c for c in came if c.trial.client == self.control and self._plain(c)]
+
+    def _plain(self, call: Call) -> bool:
+        """As in the screening: a rule may look at the key, too."""
+        request = call.trial.request
+        return isinstance(request, Ask) and not request.edits and request.key == self.key
+
+    def go_on_with_own_key(self) -> None:
+        """The screening begins anew, with the configured key."""
+        self.strange, self.seen, self.controls = self.seen, [], []
+        self.key = "target"
 
     # --- knowing -----------------------------------------------------------------------------------------
+
+    @property
+    def to_what(self) -> str:
+        """What was sent, in words."""
+        return f"{'the configured' if self.key == 'target' else 'a made-up'} key and an invalid body"
 
     @property
     def tainted(self) -> bool:
@@ -217,9 +241,3 @@ def took(call: Call) -> float:
     assert call.last is not None
     timeline = call.last.timeline
     return (timeline.end if call.last.error is not None else timeline.headers) or 0.0
-
-
-def _plain(call: Call) -> bool:
-    """As in the screening: a rule may look at the key, too."""
-    request = call.trial.request
-    return isinstance(request, Ask) and not request.edits and request.key == "made_up"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.handshakes import fault
+from probes.kinds.by_proxy import kept_by_proxy
 from probes.kinds.conclude import conclude, in_title, outcome_code, shown
 from probes.kinds.identity.study import Study, evidence
 from probes.model import Layer, Observed, Reason, Verdict
 
 if TYPE_CHECKING:
-    from probes.model import Call, Exchange, Finding
+    from probes.model import Exchange, Finding
 
 _TITLES = {
     "response.malformed": "What answers can't be read as HTTP",
@@ -18,21 +19,28 @@ _TITLES = {
 }
 
 
-def no_answer(study: Study, call: Call) -> Finding:
-    """Not even the control was."""
+def no_answer(study: Study) -> Finding:
+    """The control and another client were asked, the other a moment later, and neither got an answer."""
+    call = study.seen[-1]
     exchange = call.last
     code = outcome_code(exchange) if exchange is not None else "not_measured"
     reach = code.startswith("unreachable.")
+    names = list(dict.fromkeys(call.trial.client for call in study.seen))
+    rows = [(c.trial.client, shown(c.last) if c.last is not None else "nothing") for c in study.seen]
     return conclude(
         study.case,
         code,
         exchange,
-        client=call.trial.client,
-        observed=Observed(1, 1),
-        verdict=Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
-        reason=None if reach else Reason.UNAVAILABLE,
-        title=f"{_title(code, exchange)}, so nothing can be said of any client",
-        detail=(("seen", f"{call.trial.client}: {shown(exchange) if exchange is not None else 'nothing'}"),),
+        client=names[0] if len(names) == 1 else None,
+        observed=Observed(len(study.seen), len(study.seen)),
+        detail=(("seen", "; ".join(f"{name}: {said}" for name, said in rows)),),
+        evidence=evidence(study.seen),
+        **{
+            "verdict": Verdict.FAIL if reach else Verdict.INCONCLUSIVE,
+            "reason": None if reach else Reason.UNAVAILABLE,
+            "title": f"{_title(code, exchange)}, so nothing can be said of any client",
+            **(kept_by_proxy(study.case, exchange) if exchange is not None else {}),
+        },
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.conclude import by_us, conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.by_us import by_us
+from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
 from probes.kinds.keepalive.reuse import Became, between, known_timers, why_not_kept
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict
 from probes.twins import REPEATS, Side, Twin, confounders

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.conclude import by_us, conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.by_us import by_us
+from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
 from probes.kinds.length.cutoff import (
     conditions,
     first_byte_cut,

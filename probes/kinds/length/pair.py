@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_api_answer, is_refusal
-from probes.kinds.conclude import by_us, outcome_code
+from probes.kinds.by_us import by_us
+from probes.kinds.conclude import outcome_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,48 @@
+"""Which answers say nothing of whether a client's identity is accepted?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probes.kinds.conclude import conclude, emulated, in_title, listed, outcome_code, shown
+from probes.kinds.identity.study import evidence, passed, refused
+from probes.model import Observed, Reason, Verdict
+from probes.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from probes.kinds.identity.study import Study
+    from probes.model import Call, Finding
+
+
+def said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
+    """429, 5xx, time-outs and redirects say nothing of identity."""
+    groups: dict[tuple[object, ...], list[Call]] = {}
+    for call in study.seen:
+        if call.last is not None and not passed(call) and not refused(call):
+            made = call.last.attribution
+            groups.setdefault((outcome_code(call.last), made and made.layer), []).append(call)
+    return [_nothing_of_identity(study, calls, why) for calls in groups.values()]
+
+
+def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
+    names = study.ranked(list(dict.fromkeys(call.trial.client for call in calls)))
+    exchange = calls[-1].last
+    assert exchange is not None
+    through = f" through {in_title(study.case, names)}" if len(names) > 1 else ""
+    asked = sum(call.trial.client in names and call.not_sent is None for call in study.seen)
+    return conclude(
+        study.case,
+        outcome_code(exchange),
+        exchange,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=why,
+        client=names[0] if len(names) == 1 else None,
+        observed=Observed(len(calls), asked),
+        title=vocabulary()[outcome_code(exchange)].title + through,
+        detail=(
+            ("seen", f"{listed(names)}: {shown(exchange)}"),
+            ("because", "such an answer says nothing of whether the client's identity is accepted"),
+            *emulated(study.case, names),
+        ),
+        evidence=evidence(calls),
+    )
