@@ -256,10 +256,10 @@ def test_key_and_headers_come_from_the_environment(edgeprobe, at, monkeypatch):
 
 
 def test_the_proxies_of_the_environment(run, monkeypatch):
-    """They are taken as the client takes them, unless told not to."""
+    """They are taken as the client takes them, unless told not to; one that is down leaves the service unknown."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert run()[0] == 1
+    assert run()[0] == 3
     assert run("--no-env-proxy")[0] == 0
 
 

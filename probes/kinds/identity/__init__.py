@@ -219,7 +219,7 @@ def _strange(study: Study) -> list[tuple[str, str]]:
 
 def bound(case: Case) -> Bound:
     requests = CEILING + (REQUESTS if case.params["sizes"] else 0)
-    return Bound(requests, 2 * requests + 2 * PROMPT_TOKENS, 10.0 if case.params["sizes"] else 5.0)
+    return Bound(requests, 2 * requests + PROMPT_TOKENS, 10.0 if case.params["sizes"] else 5.0)
 
 
 SPEC = KindSpec(

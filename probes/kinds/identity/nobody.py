@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from probes import twins
 from probes.attribution import is_refusal
+from probes.clients import dialect
+from probes.kinds.asking import agent, senders
 from probes.kinds.conclude import conclude, is_good, listed, named, outcome_code, shown
 from probes.kinds.identity.study import evidence, passed
 from probes.kinds.identity.unheard import hung_up_on_all
 from probes.kinds.identity.untold import said_nothing
 from probes.kinds.in_its_place import in_its_place, same_words
-from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.model import Ask, Confidence, Factor, Layer, Observed, Raw, Reason, Verdict
 from probes.twins import confounders
 
 if TYPE_CHECKING:
@@ -82,12 +84,22 @@ def of_no_known_form(study: Study) -> Finding:
 
 
 def alike(study: Study) -> Step:
-    """A 400 to an invalid body proves the API only where a valid one meets another answer: some servers have one for all."""
+    """A 400 to an invalid body proves the API only where another question meets another answer: some servers have one
+    for all. A GET where a POST is due costs no inference.
+    """
     last = next((c.last for c in reversed(study.controls) if passed(c)), None)
-    if last is None or last.status not in _ABOUT_THE_BODY or study.key == "target":
+    able = study.control in senders(study.case)
+    if (
+        last is None
+        or last.status not in _ABOUT_THE_BODY
+        or study.key == "target"
+        or not able
+        or study.refusing()
+    ):
         return []
-    ask = Ask(study.endpoint, recipe="hello", cap=1, key="made_up")
-    call = yield from study.one(replace(study.trial("valid", study.control), request=ask))
+    path = dialect.PATHS[study.case.target.api, study.endpoint]
+    get = Raw("GET", path, (*agent(last), ("accept", "application/json")), key="made_up")
+    call = yield from study.one(replace(study.trial("get", study.control), request=get))
     if call.last is None or not same_words(call.last, last):
         return []
     return [
@@ -97,7 +109,7 @@ def alike(study: Study) -> Step:
             call.last,
             reason=Reason.TOO_FEW,
             observed=Observed(len(study.seen), len(study.seen)),
-            title="A valid request gets the same answer as an invalid one, so nothing can be said of any client",
+            title="A GET gets the same answer as a POST of an invalid body, so nothing can be said of any client",
             detail=(("seen", f"{shown(call.last)} to both, with a made-up key"),),
             next_test="the same requests straight to the origin",
             evidence=(*evidence(study.seen), call.last.id),
