@@ -128,7 +128,9 @@ class Trace:
         if self._refused is not None:
             kind, text = "proxy", self._refused
         elif self.tape.status is None and (kind == "oversize" or _OVERSIZE.search(text)):
-            kind = "protocol" if self.tape.foreign else "oversize"
+            # A first line that never ended is shown by no trace: nothing says that it was HTTP's.
+            unheard = kind == "oversize" and not self.tape.heard
+            kind = "protocol" if self.tape.foreign or unheard else "oversize"
         elif kind in {"reset", "closed"} and (
             self._upgraded or self.tape.foreign or _UNREADABLE.search(text)
         ):

@@ -118,6 +118,11 @@ class Tape:
         """What came begins as no HTTP response does."""
         return not _HTTP.startswith(self._opening)
 
+    @property
+    def heard(self) -> bool:
+        """Something came that a client took for a response, or could not."""
+        return bool(self._opening)
+
     def head(self, status: int, headers: Iterable[tuple[bytes, bytes]], version: str) -> None:
         """Raises BodyLimit where the body is not worth a beginning."""
         self.marks["headers"] = self._read_at
