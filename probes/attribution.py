@@ -12,9 +12,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from probes import wait_hints
 from probes.endings import ended
 from probes.model import Attribution, Confidence, Layer, WhoActs
-from probes.response import ABSENT, Response, retry_after
+from probes.response import ABSENT, Response
 from probes.shared_cache import is_private, kept_by
 from probes.signatures import Catalogue, Signature
 from probes.signatures import catalogue as bundled_catalogue
@@ -109,14 +110,14 @@ def _recognised(known: Signature, found: list[Signature], seen: Response) -> Att
     unknown = known.layer is Layer.UNKNOWN
     return Attribution(
         layer=known.layer,
-        code=_by_hint(row.code, seen),
+        code=wait_hints.code(row.code, seen),
         product=known.product,
         vendor_code=extracted.pop("vendor_code", None) or row.vendor_code,
         signature=known.id,
         confidence=Confidence.LOW if unknown else _CONFIDENCE[row.strength],
         runner_up=None if other is None else other.id,
         next_test=row.next_test,
-        who_acts=row.who_acts,
+        who_acts=row.who_acts or wait_hints.who_acts(row.code, seen),
         retryable=row.retryable,
         extracted=extracted,
         advice=row.advice,
@@ -153,16 +154,6 @@ def _anothers(made: Attribution, mark: str) -> Attribution:
         next_test=_ORIGIN_TOO,
         extracted={**made.extracted, "cache": mark},
     )
-
-
-def _by_hint(code: str, seen: Response) -> str:
-    """A rate limit that does not say when to come back, or says what no client can read."""
-    if code != "ratelimited":
-        return code
-    hints = seen.headers.get("retry-after", ())
-    if not hints and not any("ratelimit" in name and "reset" in name for name in seen.headers):
-        return "ratelimited.no_hint"
-    return "ratelimited.bad_hint" if hints and retry_after(hints[0]) is None else code
 
 
 def _stands_though_cut(known: Signature, exchange: Exchange) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.model import Ask, Call, Exchange, NotSent, Spend, Target, Trial
 from probes.prices import cost, prices
-from probes.response import retry_after
+from probes.response import in_words, retry_after
 from probes.stop import Stop
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
 class Governor:
     """A stop of the run also ends the waiting here.
 
-    A usage above its reservation ends the buying: the next could be above it as well.
+    A usage above its reservation ends the buying: the next could be above it as well. `pause`: what the server asked for
+    that is longer than a run waits.
     """
 
     def __init__(self, target: Target, clock: Clock, stop: Stop | None = None) -> None:
@@ -77,6 +78,7 @@ class Governor:
         self._not_before = 0.0
         self._waited = 0.0
         self._paused = False
+        self.pause: str | None = None
         self._held: list[tuple[object, ...]] = []
         self._overrun = False
         self._requests = self._input = self._output = 0
@@ -137,17 +139,23 @@ class Governor:
         return None if self._price is None else cost(self._price, input_tokens, output_tokens)
 
     @contextmanager
-    def admitted(self, trial: Trial) -> Iterator[NotSent | None]:
-        """Waits for a slot, the rate and a pause that fits; gives the reason where it may not be sent after all."""
+    def admitted(self, trial: Trial, until: float | None = None) -> Iterator[NotSent | None]:
+        """Waits for a slot, the rate and a pause that ends before `until`; gives the reason where it may not be sent
+        after all.
+        """
         with self._slots:
-            why = self._wait()
+            why = self._wait(until)
             if why is not None:
-                with self._lock:
-                    self._requests -= 1
-                    self._charge(trial, -1)
+                self.give_back(trial)
             yield why
 
-    def _wait(self) -> NotSent | None:
+    def give_back(self, trial: Trial) -> None:
+        """It was bought and is not sent."""
+        with self._lock:
+            self._requests -= 1
+            self._charge(trial, -1)
+
+    def _wait(self, until: float | None) -> NotSent | None:
         while True:
             with self._lock:
                 if self._stop.reason is not None:
@@ -161,6 +169,8 @@ class Governor:
                 if due <= now:
                     self._sent_at.append(now)
                     return None
+                if until is not None and due > until:
+                    return NotSent.PAUSED
             self._stop.wait(self._clock.machine(due - now))
 
     def _rate_allows(self, now: float) -> float:
@@ -226,9 +236,9 @@ class Governor:
             if seconds <= MAX_WAIT and self._waited + more <= MAX_WAITS:
                 self._waited += max(more, 0.0)
                 self._not_before = max(self._not_before, now + seconds)
-            elif status in _PAUSING:
-                self._paused = True
             else:
+                self.pause = f"the {status} before it asked for a pause of {in_words(seconds)}, longer than a run waits"
+                self._paused = self._paused or status in _PAUSING
                 self._held.append(_question(trial))
 
 

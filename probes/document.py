@@ -94,8 +94,8 @@ def _fields(noun: Any) -> dict[str, Any]:
 
 def plain(tree: Any, _depth: int = 0) -> Any:
     """`tree` in the types that JSON has; what it can't hold is null (NaN, endless depth) or U+FFFD (half a pair)."""
-    if tree is None or isinstance(tree, bool | int):
-        return tree
+    if tree is None or isinstance(tree, bool | int) or (type(tree) is str and tree.isascii()):
+        return tree  # most of it, and one server may send 10,000 headers
     if isinstance(tree, float):
         return tree if math.isfinite(tree) else None
     if not isinstance(tree, Mapping | list | tuple):

@@ -90,7 +90,7 @@ def ended(exchange: Exchange) -> Attribution:
         end = _PROXY  # what was dialled is the proxy of our own side, not the service
     if error.phase == "body" and exchange.timeline.first_byte is not None and exchange.body_bytes:
         if error.kind == "deadline":
-            end = _SILENCE._replace(code="timeout.total")
+            end = _SILENCE._replace(code="timeout.idle" if _fell_silent(exchange) else "timeout.total")
         elif error.kind == "timeout":
             end = _SILENCE._replace(code="timeout.idle", next_test=_CUT)
     if end.next_test == _LONGER and not exchange.request.stream:
@@ -110,6 +110,14 @@ def _hung_up(exchange: Exchange, said: dict[str, str]) -> Attribution:
     why = f"it may expect TLS; {_WHY_HUNG_UP}" if plain else _WHY_HUNG_UP
     next_test = "the same base URL with https" if plain else "the same request from another network"
     return replace(_end(_RESET._replace(next_test=next_test), said), advice=_HUNG_UP.format(why))
+
+
+def _fell_silent(exchange: Exchange) -> bool:
+    """Most of the time until our deadline nothing more came. Of a stream alone, which every client reads as it comes."""
+    if not (exchange.header("content-type") or "").startswith("text/event-stream"):
+        return False
+    last, end = exchange.timeline.last_byte, exchange.timeline.end
+    return last is not None and end is not None and end - last > end / 2
 
 
 def by_itself(exchange: Exchange) -> bool:

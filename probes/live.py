@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from probes import clients
+from probes.allowance import Allowance
 from probes.attribution import attribute
 from probes.endings import broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
@@ -62,6 +63,7 @@ class Live:
         self._open = ExitStack()
         self._lock = threading.Lock()
         self._silent = 0
+        self._allowance = Allowance(case, bench.clock)
         self.calls: list[Call] = []
 
     def close(self) -> None:
@@ -75,16 +77,17 @@ class Live:
         jobs = [
             _Job(self, trial, repeat, len(planned))
             if refused is None
-            else unsent(self._case, trial, repeat, refused)
+            else self._unsent(trial, repeat, refused)
             for (trial, repeat), refused in zip(planned, bought, strict=True)
         ]
         threads = [job for job in jobs if isinstance(job, _Job)]
         for job in threads:
             self.sender(job.trial.client)  # an SDK's import must neither be timed nor delay a trial beside it
-        for job in threads:
-            job.start()
-        for job in threads:
-            self._bench.stop.join(job)
+        with self._allowance.running():
+            for job in threads:
+                job.start()
+            for job in threads:
+                self._bench.stop.join(job)
         outcomes = [job.outcome() if isinstance(job, _Job) else job for job in jobs]
         calls = [outcome for outcome in outcomes if isinstance(outcome, Call)]
         before = self._silent
@@ -131,9 +134,13 @@ class Live:
 
     def _admitted(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
         bench = self._bench
-        with bench.governor.admitted(trial) as why:
+        left = self._allowance.left()
+        with bench.governor.admitted(trial, None if left is None else bench.clock.now() + left) as why:
             if why is not None:
-                return unsent(self._case, trial, repeat, why)
+                return self._unsent(trial, repeat, why)
+            if not self._allowance.enough(self._asked(trial)):
+                bench.governor.give_back(trial)
+                return self._unsent(trial, repeat, NotSent.BUDGET, self._allowance.used_up)
             lag = bench.clock.now() - planned_at
             call = self._send(trial, repeat, together)
             bench.governor.settle(trial, call)
@@ -152,7 +159,7 @@ class Live:
             outcome = self._session(trial, fresh).send(
                 trial,
                 clients.SendLimits(
-                    deadline=self._deadline(limits.deadline if trial.deadline is None else trial.deadline),
+                    deadline=self._deadline(self._allowance.at_most(self._asked(trial))),
                     body_bytes=int(limits.body_mib * 1024 * 1024),
                     on_stop=on_stop,
                     may_go_on=bench.governor.hops(),
@@ -180,6 +187,14 @@ class Live:
             for e, echo in zip(call.exchanges, echoes, strict=True)
         )
         return replace(call, exchanges=attributed)
+
+    def _asked(self, trial: Trial) -> float:
+        return self._case.target.limits.deadline if trial.deadline is None else trial.deadline
+
+    def _unsent(self, trial: Trial, repeat: int, why: NotSent, because: str | None = None) -> Call:
+        if why is NotSent.PAUSED:
+            because = self._bench.governor.pause
+        return unsent(self._case, trial, repeat, why, because)
 
     def _deadline(self, seconds: float) -> float:
         """In scaled time never less than what this machine can keep."""

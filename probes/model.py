@@ -346,6 +346,8 @@ class Case:
     seed: int
     keyed: bool = False
     """A key is configured and set, or the target is keyless: requests with `key="target"` can be sent."""
+    seconds: float | None = None
+    """That it may spend on asking, by its suite; `None` is as long as it takes."""
 
     @property
     def rng(self) -> Random:
@@ -507,9 +509,16 @@ def call_id(case: Case, label: str, repeat: int) -> str:
     return f"{case.id}:{label}#{repeat}"
 
 
-def unsent(case: Case, trial: Trial, repeat: int, why: NotSent) -> Call:
-    """The call of a trial that was not sent."""
-    return Call(id=call_id(case, trial.label, repeat), case=case.id, trial=trial, repeat=repeat, not_sent=why)
+def unsent(case: Case, trial: Trial, repeat: int, why: NotSent, because: str | None = None) -> Call:
+    """The call of a trial that was not sent; `because` says it closer, for people."""
+    return Call(
+        id=call_id(case, trial.label, repeat),
+        case=case.id,
+        trial=trial,
+        repeat=repeat,
+        not_sent=why,
+        conditions={"because": because} if because else {},
+    )
 
 
 # --- what is concluded -----------------------------------------------------------------------------------

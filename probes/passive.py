@@ -6,98 +6,33 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
-from probes.kinds.conclude import conclude, is_good, listed, outcome_code
+from probes.kinds.conclude import conclude, is_good, outcome_code
+from probes.kinds.words import shown
 from probes.model import Confidence, Figure, Layer, Observed, Verdict
-from probes.redirects import followed, in_clear, lost, redirect
+from probes.redirected import names_of, redirected
 from probes.response import ABSENT, Response
 from probes.shared_cache import is_private, kept_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from probes.model import Call, Case, Exchange, Finding
 
 _NOTICE = 14.0
 """Days."""
+_LIMITED = "ratelimited"
 
 
-def passive(case: Case, calls: Sequence[Call]) -> list[Finding]:
-    """Findings that the case's calls hold beside the answer to its question."""
+def passive(case: Case, calls: Sequence[Call], told: Collection[str] = ()) -> list[Finding]:
+    """Findings that the case's calls hold beside the answer to its question; `told`: the codes of that answer."""
     return [
-        *_redirects(case, calls),
-        *_in_clear(case, calls),
+        *redirected(case, calls),
         *_leaks(case, calls),
         *_cached(case, calls),
         *_expiring(case, calls),
         *_early(case, calls),
         *_over_cap(case, calls),
-    ]
-
-
-def _redirects(case: Case, calls: Sequence[Call]) -> list[Finding]:
-    """Clients that followed, by what they left behind; what those that don't follow met, the case's answer tells."""
-    groups: dict[str | None, list[Call]] = {}
-    for call in calls:
-        if followed(call):
-            groups.setdefault(lost(call), []).append(call)
-    stood = _names([call for call in calls if redirect(call) is not None and not followed(call)])
-    return [_followed(case, calls, members, left, stood) for left, members in groups.items()]
-
-
-def _followed(
-    case: Case, calls: Sequence[Call], members: list[Call], left: str | None, stood: list[str]
-) -> Finding:
-    hop, names = members[-1].exchanges[0], _names(members)
-    does = left or "the request is repeated as it was"
-    others = (
-        (("others", f"{listed(stood)} {'does' if len(stood) == 1 else 'do'} not follow"),) if stood else ()
-    )
-    asked = [call for call in calls if call.trial.client in names and redirect(call) is not None]
-    return conclude(
-        case,
-        "redirected",
-        hop,
-        verdict=Verdict.WARN if left is None else Verdict.FAIL,
-        client=names[0] if len(names) == 1 else None,
-        observed=Observed(len(members), len(asked)),
-        title=f"The API redirects; {listed(names)} follow{'s' if len(names) == 1 else ''}",
-        detail=(
-            (
-                "seen",
-                f"{hop.status} from {hop.request.url} to {hop.header('location')}, followed by {listed(names)}",
-            ),
-            ("client", f"{listed(names)}: {does}"),
-            *others,
-        ),
-        confidence=Confidence.HIGH,
-        evidence=tuple(call.exchanges[0].id for call in members),
-    )
-
-
-def _in_clear(case: Case, calls: Sequence[Call]) -> list[Finding]:
-    """The key had already gone without TLS when https was asked for."""
-    sent = [call for call in calls if in_clear(call)] if case.target.key_env is not None else []
-    if not sent:
-        return []
-    hop, names = sent[-1].exchanges[0], _names(sent)
-    return [
-        conclude(
-            case,
-            "leak.secret_in_clear",
-            hop,
-            layer=Layer.CLIENT,
-            product=None,
-            client=names[0] if len(names) == 1 else None,
-            observed=Observed(len(sent), len(sent)),
-            detail=(
-                (
-                    "seen",
-                    f"the key went to {hop.request.url}, which then redirected to {hop.header('location')}",
-                ),
-            ),
-            confidence=Confidence.HIGH,
-            evidence=tuple(call.exchanges[0].id for call in sent),
-        )
+        *_limited(case, calls, told),
     ]
 
 
@@ -108,7 +43,7 @@ def _leaks(case: Case, calls: Sequence[Call]) -> list[Finding]:
         return []
     exchange = echoing[0][1]
     where = exchange.conditions["secret_echoed"]
-    names = _names([call for call, _ in echoing])
+    names = names_of([call for call, _ in echoing])
     whose = {} if where == "body" else {"layer": Layer.UNKNOWN, "product": None, "vendor_code": None}
     seen = f"the secret that was sent came back in the {where} of a response ({exchange.status}), over {_transport(exchange)}"
     return [
@@ -248,5 +183,24 @@ def _early(case: Case, calls: Sequence[Call]) -> list[Finding]:
     ]
 
 
-def _names(calls: Sequence[Call]) -> list[str]:
-    return list(dict.fromkeys(call.trial.client for call in calls))
+def _limited(case: Case, calls: Sequence[Call], told: Collection[str]) -> list[Finding]:
+    """A rate limit that the case's answer says nothing of, such as one met by a question beside the case's own."""
+    if any(code.startswith(_LIMITED) for code in told):
+        return []
+    limited = [
+        e for call in calls for e in call.exchanges if outcome_code(e).startswith(_LIMITED) and e.status
+    ]
+    if not limited:
+        return []
+    last = limited[-1]
+    return [
+        conclude(
+            case,
+            outcome_code(last),
+            last,
+            client=next(call.trial.client for call in calls if last in call.exchanges),
+            observed=Observed(len(limited), len(limited)),
+            detail=(("seen", shown(last)),),
+            evidence=tuple(e.id for e in limited),
+        )
+    ]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.model import Call, Exchange, WireRequest
 
 _REDIRECTS = range(300, 400)
@@ -24,6 +26,32 @@ def redirect(call: Call) -> Exchange | None:
 
 def followed(call: Call) -> bool:
     return redirect(call) is not None and len(call.exchanges) > 1
+
+
+def circle(call: Call) -> tuple[Exchange, ...]:
+    """The hops of a circle, its first place again at the end; empty where none was walked. A redirect to the same place
+    that was not followed proves none: it may go with a cookie, or change the method.
+    """
+    hops = [e for e in call.exchanges if (e.status or 0) in _REDIRECTS]
+    places = [(hop.request.method, hop.request.url) for hop in hops]
+    for end, place in enumerate(places):
+        if place in places[:end]:
+            return tuple(hops[places.index(place) : end + 1])
+    return ()
+
+
+def unending(call: Call) -> bool:
+    """It went in a circle, or on and on until the probe stopped it."""
+    error = call.last.error if call.last is not None and followed(call) else None
+    return bool(circle(call)) or (error is not None and error.kind == "limit" and "redirects" in error.text)
+
+
+def told_by_outcome(calls: Sequence[Call]) -> list[Call]:
+    """Without those of which the redirect itself is told, and says all there is: what came after it proves nothing more.
+    Where one client finds no end, those that don't follow met the same.
+    """
+    round_ = any(map(unending, calls))
+    return [call for call in calls if lost(call) is None and not (round_ and redirect(call) is not None)]
 
 
 def lost(call: Call) -> str | None:

@@ -122,3 +122,18 @@ def retry_after(value: str | None) -> float | None:
     except (ValueError, ArithmeticError, TypeError, LookupError):  # whatever a date can be wrong in
         return None
     return None if left is None else max(left, 0.0)
+
+
+def in_words(seconds: float) -> str:
+    """A wait that a server asks for, in the unit that people think of it in."""
+    for unit, length, until in (
+        ("s", 1, 180),
+        ("min", 60, 7200),
+        ("h", 3600, 4 * 86400),
+        ("days", 86400, 5 * 31557600),
+    ):
+        if seconds < until:
+            return (
+                f"{seconds / length:.{0 if seconds >= 10 * length or seconds % length == 0 else 1}f} {unit}"
+            )
+    return "years"

@@ -60,7 +60,8 @@ def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Fi
         return calls
 
     try:
-        findings = drive(KINDS[case.kind].flow(case), hearing) + passive(case, heard)
+        findings = drive(KINDS[case.kind].flow(case), hearing)
+        findings += passive(case, heard, {finding.code for finding in findings})
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
         return [_bug(case, redact(traceback.format_exc()))]
     return findings or [not_measured(case, Reason.TOO_FEW)]
@@ -162,6 +163,11 @@ def exit_code(run: Run, *, allow_inconclusive: bool = False) -> int:
     if run.verdict is Verdict.FAIL:
         return 1
     if run.verdict in {Verdict.ERROR, Verdict.INCONCLUSIVE}:
-        passed = any(finding.verdict is Verdict.PASS for finding in run.findings)
+        passed = any(finding.verdict is Verdict.PASS and _of_the_api(finding) for finding in run.findings)
         return 0 if allow_inconclusive and passed else 3
     return 0
+
+
+def _of_the_api(finding: Finding) -> bool:
+    """That a host takes connections is no pass of its API."""
+    return finding.kind not in KINDS or KINDS[finding.kind].asks_api

@@ -58,6 +58,7 @@ ABOUT = {
         "kind": "The question that is asked.",
         "clients": "genuine, all, a name, or a list of names.",
         "with": "Parameters of the question.",
+        "seconds": "How long it may go on asking; longer by what limits.deadline of the target is above its default.",
         "route": "A route of the target; default edge.",
     },
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from probes import config, parameters, strict_yaml
+from probes.allowance import LEAST
 from probes.bundled import find
 from probes.errors import ConfigError, UsageError, did_you_mean
 from probes.kinds import KINDS
@@ -33,6 +34,7 @@ class Row:
     clients: str | tuple[str, ...] = "genuine"
     params: Annotated[Mapping[str, Any], Field(alias="with")] = field(default_factory=dict)
     route: str | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ def load_suite(name: str) -> Suite:
         strict_yaml.refuse(said, path, lines, ("name",))
     if not read.cases:
         strict_yaml.refuse("is empty", path, lines, ("cases",))
+    for index, row in enumerate(read.cases):
+        if row.seconds is not None and row.seconds < LEAST:
+            said = f"must be {LEAST:g} or more: a request is given as long"
+            strict_yaml.refuse(said, path, lines, ("cases", index, "seconds"))
     return Suite(read.name, read.cases, path, lines)
 
 
@@ -105,7 +111,8 @@ def cases(
         elif not chosen:
             skipped.append(Skipped(name, None, _why_no_client(target, clients, only)))
         else:
-            built.append(_case(name, target, chosen, said, defaults, seed))
+            made = _case(name, target, chosen, said, defaults, seed)
+            built.append(replace(made, seconds=row.seconds))
     return built, skipped
 
 

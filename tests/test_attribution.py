@@ -495,3 +495,29 @@ def test_an_error_that_a_shared_cache_kept(status, body, headers, code, layer):
         exchange(status, body, headers, url="https://a.example/v1/chat/completions"), catalogue()
     )
     assert (found.code, found.layer) == (code, layer)
+
+
+@pytest.mark.parametrize(
+    ("hint", "code"),
+    [
+        ("287441", "ratelimited"),
+        (str(31 * 86400), "ratelimited"),
+        (str(32 * 86400), "ratelimited.bad_hint"),
+        ("9" * 5000, "ratelimited.bad_hint"),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", "ratelimited.bad_hint"),
+        ("soon", "ratelimited.bad_hint"),
+    ],
+    ids=["days", "a month", "more than a month", "no end", "another century", "a word"],
+)
+def test_a_wait_that_no_quota_needs_is_no_hint(hint, code):
+    """Quotas are counted by the month at most."""
+    body = {
+        "error": {
+            "message": "slow down",
+            "type": "rate_limit_error",
+            "param": None,
+            "code": "rate_limit_exceeded",
+        }
+    }
+    made = attribute(exchange(429, body, {"retry-after": hint}), catalogue())
+    assert (made.code, made.who_acts) == (code, WhoActs.OPERATOR)

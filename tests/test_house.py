@@ -28,10 +28,10 @@ LAYERS = {
     "rules and words": "bundled redact strict_yaml parameters vocabulary timers prices",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response signatures",
     "on the wire": "wire",
-    "what an answer means": "handshakes endings streams shared_cache attribution twins redirects",
-    "how it is asked": "budget stop output_cap clients lab",
+    "what an answer means": "handshakes endings streams shared_cache wait_hints attribution twins redirects",
+    "how it is asked": "allowance budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "passive suite live runner recorded document store conduct demo schemas checkup starter",
+    "a run": "redirected passive suite live runner recorded document store conduct demo schemas checkup starter",
     "what is shown": "reporters sinks",
     "what is said": "printing outputs commands options cli pytest_door pytest_plugin",
 }

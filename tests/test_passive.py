@@ -10,8 +10,9 @@ from canned import KEY_ERROR, attributed, case
 from exchanges import GOOD_CHAT, exchange
 
 from probes.attribution import attribute
-from probes.model import Ask, Call, Layer, Trial, Verdict, WhoActs, WireRequest
+from probes.model import Ask, Call, Layer, Reason, Trial, Verdict, WhoActs, WireError, WireRequest
 from probes.passive import passive
+from probes.redirects import circle, told_by_outcome
 from probes.signatures import catalogue
 
 GOOD_CHAT_BYTES = json.dumps(GOOD_CHAT).encode()
@@ -67,6 +68,47 @@ def test_who_follows_and_who_does_not():
     seen = found(call(redirect(), GOOD), call(redirect(), client="httpx"), call(redirect(), client="curl"))
     assert dict(seen["redirected"].detail)["others"] == "httpx and curl do not follow"
     assert "redirected" not in found(call(redirect(), client="httpx"))
+
+
+def stopped():
+    last = hop(None, THERE, "")
+    return replace(last, error=WireError("limit", "headers", "more than 5 redirects are not followed"))
+
+
+def test_a_circle_of_redirects():
+    """One failure, with its hops; what the probe's own bound ended, and who does not follow, are no findings beside it."""
+    around = (redirect(307, THERE, HERE), redirect(307, HERE, THERE))
+    calls = [call(*around, *around, stopped()), call(redirect(307, THERE, HERE), client="curl")]
+    seen = found(*calls)
+    assert set(seen) == {"redirected", "leak.secret_in_clear"}
+    circle = seen["redirected"]
+    assert (circle.verdict, circle.who_acts) == (Verdict.FAIL, WhoActs.OPERATOR)
+    assert "circle" in circle.title
+    assert f"{HERE} -> {THERE} -> {HERE}" in dict(circle.detail)["seen"]
+    assert dict(circle.detail)["others"] == "curl does not follow"
+    assert told_by_outcome(calls) == []
+
+
+def test_a_chain_of_redirects_without_an_end():
+    """Longer than we follow is no circle, and nothing is proven of its end."""
+    hops = [redirect(307, f"/{n}", f"https://api.example.com/{n - 1}") for n in range(1, 7)]
+    chain = found(call(*hops, stopped()))["redirected"]
+    assert (chain.verdict, chain.reason) == (Verdict.INCONCLUSIVE, Reason.STOPPED_EARLY)
+    assert "6 times in a row" in chain.title
+
+
+@pytest.mark.parametrize(
+    "hops",
+    [
+        (redirect(307, HERE, HERE),),
+        (redirect(303, HERE, HERE), hop(200, HERE, "GET")),
+        (redirect(307, THERE, HERE), redirect(307, HERE, THERE), hop(200, HERE)),
+    ],
+    ids=["not followed", "another method", "let in the second time"],
+)
+def test_what_is_no_circle(hops):
+    """A redirect to the same place may go with a cookie: only the same redirect twice is a circle."""
+    assert not circle(call(*hops))
 
 
 @pytest.mark.parametrize(
@@ -162,3 +204,13 @@ def test_white_space_before_the_answer(body, seen):
     if seen is not None:
         assert dict(told["body.early_200"].detail)["seen"].startswith(seen)
         assert told["body.early_200"].verdict is Verdict.WARN
+
+
+def test_a_rate_limit_met_beside_the_question():
+    """It is told with what it asks for, but for where the case's answer tells it itself."""
+    limited = hop(429, body=b"{}", retry_after="287441")
+    asked = call(limited, client="httpx", label="trace")
+    told = found(asked)["ratelimited"]
+    assert (told.verdict, told.client) == (Verdict.INCONCLUSIVE, "httpx")
+    assert "asks for 80 h" in dict(told.detail)["seen"]
+    assert not passive(case("completion"), [asked], {"ratelimited.no_hint"})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from probes.attribution import attribute
 from probes.model import BODY_HEAD, BODY_TAIL
 from probes.redact import REDACTED, Redactor
-from probes.response import ABSENT, Response, retry_after
+from probes.response import ABSENT, Response, in_words, retry_after
 from probes.signatures import catalogue
 from probes.wire import content
 
@@ -129,3 +129,21 @@ def test_the_bounds_are_those_of_the_recorder():
 def test_white_space_in_a_header_says_nothing(value):
     """A value is the same however it is padded and folded."""
     assert Response.of(exchange(200, headers={"Server": value})).headers == {"server": ("a b",)}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.0, "0 s"),
+        (1.5, "1.5 s"),
+        (90.0, "90 s"),
+        (600.0, "10 min"),
+        (287441.0, "80 h"),
+        (30 * 86400.0, "30 days"),
+        (1e9, "years"),
+        (float("inf"), "years"),
+    ],
+)
+def test_a_wait_in_words(seconds, words):
+    """In the unit that people think of it in."""
+    assert in_words(seconds) == words

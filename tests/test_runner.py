@@ -53,6 +53,14 @@ def test_verdict_and_exit_code(verdicts, verdict, code, allowed):
     assert exit_code(run, allow_inconclusive=True) == allowed
 
 
+def test_taking_connections_is_no_pass_of_the_api():
+    """A silent server must not be let through because its port is open."""
+    opened = replace(found(V.PASS), kind="connection")
+    run = run_of(case(), (), [opened, found(V.INCONCLUSIVE)])
+    assert exit_code(run, allow_inconclusive=True) == 3
+    assert exit_code(run_of(case(), (), [opened])) == 0
+
+
 @given(st.lists(st.sampled_from(list(V))), st.randoms(use_true_random=False))
 def test_the_order_of_findings_plays_no_part(verdicts, rng: Random):
     """The verdict is that of the set."""
@@ -125,7 +133,7 @@ def test_a_flow_that_breaks(kind, monkeypatch, when):
         return []
 
     if when.startswith("in"):
-        monkeypatch.setattr(runner, "passive", lambda _, heard: heard[5])
+        monkeypatch.setattr(runner, "passive", lambda _, heard, _told: heard[5])
     (only,) = judge(asked := kind(flow), Server(asked, lambda _: "passed"))
     assert (only.code, only.verdict, only.layer) == ("probe.bug", V.ERROR, Layer.PROBE)
     assert "Traceback" in dict(only.detail)["seen"]

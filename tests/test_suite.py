@@ -174,7 +174,7 @@ def test_every_number_has_limits_that_its_default_keeps():
         pytest.param("{kind: identity, wiht: {}}", "wiht: unknown key; did you mean with?", id="key"),
         pytest.param(
             "{kind: length, twin: {factor: route}}",
-            "twin: unknown key; valid: clients, kind, route, with",
+            "twin: unknown key; valid: clients, kind, route, seconds, with",
             id="later",
         ),
         pytest.param(

@@ -14,7 +14,8 @@ from probes.attribution import is_api_answer
 from probes.clients import dialect
 from probes.config import conversation
 from probes.kinds.asking import agent
-from probes.kinds.conclude import conclude, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, not_sent, outcome_code
+from probes.kinds.words import shown
 from probes.model import Ask, Confidence, Layer, Observed, Raw, Trial
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def find_base_url(
     if found:
         return [_wrong(case, missed, lost, *found[0])]
     why = next((call.not_sent for call in calls if call.not_sent is not None), None)
-    return [not_sent(case, why, "looking for the right base URL")] if why is not None else []
+    return [not_sent(case, why, "looking for the right base URL", calls)] if why is not None else []
 
 
 def variants(base_url: str, api: str) -> list[str]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from probes.kinds.words import duration, listed
 from probes.model import Reason, Verdict, WhoActs
 from probes.output_cap import ours_refused
 
 if TYPE_CHECKING:
-    from probes.model import Exchange
+    from collections.abc import Sequence
+
+    from probes.model import Case, Exchange
+
+_KEPT = 0.95
+"""Of the target's deadline: one that ended an exchange earlier is the question's own, or what its case had left."""
 
 
 def by_us(exchange: Exchange) -> bool:
@@ -16,22 +22,17 @@ def by_us(exchange: Exchange) -> bool:
     return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
 
 
-def told_of_us(exchange: Exchange, who: str, after: str) -> dict[str, Any] | None:
-    """The fields of a finding where the probe is the cause. `who` the clients and `after` the duration, in words."""
+def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields of a finding where the probe is the cause; none where it is not. `names`: the clients that met it."""
     if exchange.error is not None and exchange.error.kind == "limit":
         return {
             "verdict": Verdict.INCONCLUSIVE,
             "reason": Reason.BUDGET,
-            "title": f"{who}: the probe ended the exchange at a bound of its own",
+            "title": f"{listed(names) if names else 'A request'}: the probe ended the exchange at a bound of its own",
             "advice": "See whether such an answer is in order; if so, raise limits.body_mib or the budget of requests.",
         }
     if by_us(exchange):
-        return {
-            "verdict": Verdict.INCONCLUSIVE,
-            "reason": Reason.UNAVAILABLE,
-            "title": f"{who} had no whole answer within {after}, which is the probe's own limit",
-            "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
-        }
+        return _waited(case, exchange, listed(names) if names else "A request")
     if ours := ours_refused(exchange):
         return {
             "verdict": Verdict.INCONCLUSIVE,
@@ -40,4 +41,44 @@ def told_of_us(exchange: Exchange, who: str, after: str) -> dict[str, Any] | Non
             "title": f"{' and '.join(ours)} as the probe sends it is refused; what customers send may well be taken",
             "advice": "Ask with another cap (--set cap=…), and set output_cap in the target's file to what the API takes.",
         }
-    return None
+    return {}
+
+
+def worded(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
+    """The words alone, where we ended a request that had been sent: what a connection that did not open means, is told
+    elsewhere.
+    """
+    sent = exchange.error is not None and exchange.error.phase not in {"dns", "connect", "tls", "proxy"}
+    told = told_of_us(case, exchange, names) if sent and by_us(exchange) else {}
+    return {key: told[key] for key in ("title", "advice", "next_test") if key in told}
+
+
+def _waited(case: Case, exchange: Exchange, who: str) -> dict[str, Any]:
+    after = exchange.timeline.end or 0.0
+    silent = _silent(exchange)
+    seen = (
+        f"got the beginning of an answer and nothing for {duration(silent)}, up to the probe's own limit"
+        if silent
+        else f"had no whole answer within {duration(after)}, which is the probe's own limit"
+    )
+    told = {
+        "verdict": Verdict.INCONCLUSIVE,
+        "reason": Reason.UNAVAILABLE,
+        "title": f"{who} {seen}",
+        "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
+    }
+    if after < _KEPT * case.target.limits.deadline:
+        told |= {
+            "advice": f"Find out what holds such an answer up. The limit of {duration(after)} is this question's own, and "
+            "limits.deadline does not change it.",
+            "next_test": "the same request by hand, with a longer time limit",
+        }
+    return told
+
+
+def _silent(exchange: Exchange) -> float:
+    """Seconds of the silence that our limit ended, where something had come before it; else 0."""
+    made, line = exchange.attribution, exchange.timeline
+    if made is None or made.code != "timeout.idle" or line.last_byte is None or line.end is None:
+        return 0.0
+    return line.end - line.last_byte

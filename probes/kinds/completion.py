@@ -11,9 +11,10 @@ from probes.config import conversation
 from probes.endings import broke, by_itself
 from probes.kinds.asking import senders
 from probes.kinds.base_url import MOST, find_base_url, off_path
-from probes.kinds.conclude import by_outcome, is_good, listed
+from probes.kinds.conclude import by_outcome, is_good
 from probes.kinds.spec import Bound, KindSpec
-from probes.model import Ask, Trial
+from probes.kinds.words import listed
+from probes.model import Ask, NotSent, Trial
 from probes.refusals import must_pass
 
 if TYPE_CHECKING:
@@ -21,15 +22,14 @@ if TYPE_CHECKING:
 
     from probes.model import Call, Case, Finding, Flow
 
-REPEATS = 2
+AGAIN = 2
 """How often a failure is asked for again, so that its rate is more than one sample."""
-
-
-_AT_ONCE = 2.0
+_QUICK = 2.0
+"""Seconds within which a failure has to come, to be asked for again."""
 MOMENT = 1.0
 """Seconds that a door may need to open again, such as during a restart."""
-PATIENCE = 5.0
-"""Seconds of one answer, after which a second round of clients would take smoke beyond its 45 s."""
+ANSWER_PATIENCE = 5.0
+"""Seconds of the slowest answer, above which a second round of clients is not begun."""
 
 
 def completion(case: Case) -> Flow:
@@ -59,7 +59,9 @@ def judged(case: Case, calls: list[Call], what: str, but: Collection[str] = ()) 
     left = [c.name for c in case.clients if c.name not in {call.trial.client for call in calls}]
     if not (left and found):
         return found
-    row = ("not asked", f"{listed(left)}: the server answers slowly, or not at all")
+    sent = any(call.not_sent is None for call in calls)
+    why = "the server answers slowly, or not at all" if sent else "for the same reason"
+    row = ("not asked", f"{listed(left)}: {why}")
     return [replace(found[0], detail=(*found[0].detail, row)), *found[1:]]
 
 
@@ -87,7 +89,7 @@ def asked_for(
         )
         for client in sorted(case.clients, key=lambda client: not must_pass(client, case.target))
     ]
-    patience = float(case.params.get("patience", PATIENCE))
+    patience = float(case.params.get("patience", ANSWER_PATIENCE))
     most = case.target.limits.concurrency
     calls: list[Call] = []
     for first in range(0, len(trials), most):
@@ -104,15 +106,20 @@ def asked_for(
 def _again(calls: list[Call]) -> Generator[Sequence[Trial], list[Call], list[Call]]:
     """What failed, until each was asked three times; what had no connection a moment later."""
     failed = {c.trial.label: c for c in calls if _worth_repeating(c)}
-    for _ in range(REPEATS):
+    for _ in range(AGAIN):
         times = Counter(call.trial.label for call in calls)
         left = [
             replace(call.trial, start=MOMENT if _broke(call) else 0.0)
             for label, call in failed.items()
-            if times[label] <= REPEATS
+            if times[label] <= AGAIN
         ]
-        calls = calls + ((yield left) if left else [])
+        calls = calls + (but_out_of_budget((yield left)) if left else [])
     return calls
+
+
+def but_out_of_budget(repeats: Sequence[Call]) -> list[Call]:
+    """What was seen once is known: that it could not be afforded again takes nothing from it."""
+    return [call for call in repeats if call.not_sent is not NotSent.BUDGET]
 
 
 def _unanswered(call: Call) -> bool:
@@ -135,11 +142,11 @@ def _worth_repeating(call: Call) -> bool:
         return False
     if broke(last):
         return True
-    return last.status is not None and (last.timeline.end or _AT_ONCE) < _AT_ONCE
+    return last.status is not None and (last.timeline.end or _QUICK) < _QUICK
 
 
 def bound(case: Case) -> Bound:
-    worst = len(case.clients) * (1 + REPEATS)
+    worst = len(case.clients) * (1 + AGAIN)
     return Bound(worst + MOST, worst * (PROMPT_TOKENS + int(case.params["cap"])), 3.0)
 
 
@@ -147,6 +154,6 @@ SPEC = KindSpec(
     flow=completion,
     about="a plain completion, proven by the shape of its JSON",
     bound=bound,
-    defaults={"cap": 16, "patience": PATIENCE},
+    defaults={"cap": 16, "patience": ANSWER_PATIENCE},
     limits={"cap": (1, 100_000), "patience": (0.1, 3600)},
 )

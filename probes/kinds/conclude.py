@@ -9,9 +9,10 @@ from probes.attribution import is_refusal
 from probes.endings import broke
 from probes.handshakes import distrusts, fault
 from probes.kinds.by_proxy import kept_by_proxy
-from probes.kinds.by_us import by_us, told_of_us
+from probes.kinds.by_us import by_us, told_of_us, worded
+from probes.kinds.words import emulated, listed, shown
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
-from probes.redirects import lost
+from probes.redirects import told_by_outcome
 from probes.refusals import must_pass
 from probes.vocabulary import vocabulary
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from probes.model import Attribution, Call, Case, Exchange
-
-_BODY_SHOWN = 60
-_NAMED = 3
-_LOOKED_UP_BY = ("ray", "colo", "zone", "request_id")
 
 
 def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: Any) -> Finding:
@@ -38,6 +35,7 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
         "case": case.id,
         "kind": case.kind,
         "route": case.route,
+        "confidence": Confidence.HIGH,  # of what no exchange is the evidence for, such as that nothing was sent
     }
     if made is not None:
         values |= {
@@ -51,6 +49,8 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
             values["retryable"] = made.retryable
         if made.advice and made.code.partition(".")[0] == code.partition(".")[0]:
             values["advice"] = made.advice
+        if exchange is not None and made.code == code:
+            values |= worded(case, exchange)
     if exchange is not None:
         values |= kept_by_proxy(case, exchange) if made is not None and made.code == code else {}
         values["conditions"] = dict(exchange.conditions)
@@ -68,19 +68,22 @@ def _who_acts(code: str, default: WhoActs, made: Attribution | None) -> WhoActs:
     return made.who_acts if made is not None and made.who_acts is not None and made.code == code else default
 
 
-def not_sent(case: Case, why: NotSent, doing: str) -> Finding:
-    """The end of a flow whose trial was not sent."""
+def not_sent(case: Case, why: NotSent, doing: str, calls: Sequence[Call] = ()) -> Finding:
+    """The end of a flow whose trial was not sent; one of `calls` may know more of why."""
+    closer = next((str(c.conditions["because"]) for c in calls if c.conditions.get("because")), None)
+    out_of_time = why is NotSent.BUDGET and closer is not None
     return conclude(
         case,
         "not_measured",
         layer=Layer.PROBE,
         reason=Reason(why),
         title=f"{case.kind} was not measured to its end",
-        detail=(("seen", f"a request was not sent while {doing}: {_WHY[why]}"),),
-        advice=_DO[why],
+        detail=(("seen", f"a request was not sent while {doing}: {closer or _WHY[why]}"),),
+        advice=_MORE_TIME if out_of_time else _DO[why],
     )
 
 
+_MORE_TIME = "Ask for this alone, with a suite that bounds it by no seconds of its own, or raise `seconds` in the suite's row."
 _WHY = {
     NotSent.BUDGET: "the budget is used up",
     NotSent.PAUSED: "the server asked for a longer pause than a run waits",
@@ -110,7 +113,7 @@ def by_outcome(case: Case, calls: Sequence[Call], what: str) -> list[Finding]:
     A failure is told with its k of n, and a call that was not sent as not measured. What a client lost by following a
     redirect is told of every case (`passive`), and what came after it says nothing more.
     """
-    calls = [call for call in calls if lost(call) is None]
+    calls = told_by_outcome(calls)
     groups: dict[tuple[object, ...], list[Call]] = {}
     failed = {call.trial.client for call in calls if not is_good(call)}
     for call in calls:
@@ -137,7 +140,7 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
     first, last = calls[0], calls[-1]
     names = tuple(dict.fromkeys(call.trial.client for call in calls))
     if first.not_sent is not None:
-        return not_sent(case, first.not_sent, f"asking for {what} with {listed(names)}")
+        return not_sent(case, first.not_sent, f"asking for {what} with {listed(names)}", calls)
     client = names[0] if len(names) == 1 else None
     if last.last is None:
         said = f"{first.raised.type}: {first.raised.text}" if first.raised else "nothing"
@@ -189,7 +192,7 @@ def _told_otherwise(
     """Where a finding is not what its exchange alone would make it."""
     if good:
         return {"title": f"{what} is good through {listed(names)}"}
-    if (ours := told_of_us(exchange, listed(names), duration(exchange.timeline.end or 0.0))) is not None:
+    if ours := told_of_us(case, exchange, names):
         return ours
     if others and distrusts(exchange):
         return {
@@ -231,61 +234,3 @@ def _as_the_caller_saw_it(calls: Sequence[Call]) -> tuple[tuple[str, str], ...]:
     """What an SDK showed its user: often less than the wire, and for a 200 that is wrong, nothing at all."""
     met = {c.trial.client: c.raised for c in calls if c.raised is not None and c.raised.type != "curl"}
     return tuple(("caller", f"{name}: {raised.type}: {raised.text[:200]}") for name, raised in met.items())
-
-
-def named(exchange: Exchange) -> tuple[tuple[str, str], ...]:
-    """What the operator can look an answer up by."""
-    found = exchange.attribution.extracted if exchange.attribution is not None else {}
-    words = [f"{name.replace('_', ' ')} {found[name]}" for name in _LOOKED_UP_BY if found.get(name)]
-    return (("look up", ", ".join(words)),) if words else ()
-
-
-def shown(exchange: Exchange) -> str:
-    """An answer in a few words: `403 "error code: 1010" in 12 ms`."""
-    seconds = exchange.timeline.headers if exchange.timeline.headers is not None else exchange.timeline.end
-    after = f" in {duration(seconds)}" if seconds is not None else ""
-    if exchange.status is None:
-        said = exchange.error.text if exchange.error is not None else "no answer"
-        return f"no answer ({said}){after.replace(' in ', ' after ')}"
-    what = _body_in_words(exchange)
-    cut = f", then {exchange.error.text}" if exchange.error is not None else ""
-    return f"{exchange.status}{f' {what}' if what else ''}{after}{cut}"
-
-
-def _body_in_words(exchange: Exchange) -> str:
-    content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
-    if content_type == "text/event-stream":
-        return "stream"
-    if content_type.endswith("json"):
-        return "JSON"
-    if content_type == "text/html":
-        return "HTML page"
-    first = exchange.body_head[: 4 * _BODY_SHOWN].decode("utf-8", "replace").strip().split("\n")[0]
-    return f'"{first[:_BODY_SHOWN]}"' if first else "empty body" if exchange.body_bytes == 0 else "body"
-
-
-def duration(seconds: float) -> str:
-    """No more digits than a network measurement bears."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s"
-
-
-def emulated(case: Case, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """A row that says of which of these clients only the headers were tried."""
-    imitated = [name for name in names if not case.client(name).genuine]
-    return (("emulated", f"{listed(imitated)}: header set only, TLS is ours"),) if imitated else ()
-
-
-def in_title(case: Case, names: Sequence[str]) -> str:
-    """The genuine ones by name, the emulated ones by name where they are one or alone, else by their number."""
-    genuine = [name for name in names if case.client(name).genuine]
-    others = len(names) - len(genuine)
-    if others < 2 or (not genuine and others <= _NAMED):
-        return listed(names)
-    return listed([*genuine, f"{others} emulated clients"])
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part) if names else "no client"

@@ -13,9 +13,11 @@ from probes.attribution import is_api_answer
 from probes.budget import PROMPT_TOKENS
 from probes.kinds.asking import HTTPX, agent, senders, turned_away
 from probes.kinds.base_url import MOST, find_base_url, off_path
-from probes.kinds.conclude import by_outcome, conclude, listed, not_sent, shown
+from probes.kinds.completion import but_out_of_budget
+from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.in_its_place import in_its_place
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.words import listed, shown
 from probes.kinds.wrong_requests import (
     API,
     CONTROL,
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
 
     from probes.model import Call, Case, Exchange, Finding, Flow, Trial
 
-REPEATS = 2
+AGAIN = 2
 """How often an error that came out wrong is asked for again."""
-_AT_ONCE = 0.7
+_QUICK = 0.7
+"""Seconds within which a wrong answer has to come, to be asked for again: these need no inference."""
 _ON_PATH = frozenset({CONTROL, "bad_key", "malformed"})
 """Answered by the API itself where the base URL is its own."""
 _FAILED = frozenset({"unreachable.origin", "server.error"})
@@ -67,8 +70,8 @@ def error_format(case: Case) -> Flow:
             yield [trial for trial in left if not (slow and trial.label.startswith("unknown_model"))]
         )
     wrong = [call.trial for call in calls if _worth_repeating(call)]
-    for _ in range(REPEATS if wrong else 0):
-        calls = calls + (yield wrong)
+    for _ in range(AGAIN if wrong else 0):
+        calls = calls + but_out_of_budget((yield wrong))
     by_question = {label: [c for c in calls if question(c) == label] for label in _labels(calls)}
     found: list[Finding] = []
     if not proof(calls) and (
@@ -126,7 +129,7 @@ def _complete(call: Call) -> bool:
 
 def _worth_repeating(call: Call) -> bool:
     last = call.last
-    if last is None or last.status is None or (last.timeline.end or _AT_ONCE) >= _AT_ONCE:
+    if last is None or last.status is None or (last.timeline.end or _QUICK) >= _QUICK:
         return False
     label = question(call)
     return label in QUESTIONS and judge(label, last)[1] in {Verdict.FAIL, Verdict.WARN}
@@ -136,7 +139,7 @@ def _findings(
     case: Case, calls: Sequence[Call], by_question: Mapping[str, list[Call]], *, settled: bool
 ) -> list[Finding]:
     why = next((call.not_sent for call in calls if call.not_sent is not None), None)
-    found = [not_sent(case, why, "asking for errors")] if why is not None else []
+    found = [not_sent(case, why, "asking for errors", calls)] if why is not None else []
     if settled:
         return found
     silent = [call for call in calls if call.last is None and call.not_sent is None]
@@ -172,7 +175,7 @@ def _outcome(label: str, members: Sequence[Call]) -> tuple[object, ...] | None:
     unlikely = verdict is Verdict.WARN or code in _FAILED
     if code == "error.replaced" and any(outcome[0] == "ok" and is_api_answer(e) for outcome, e in judged):
         verdict = Verdict.FAIL  # the API's own answer to the very same request came, too
-    if edge and len(wrong) == len(judged) > REPEATS and label in API and unlikely:
+    if edge and len(wrong) == len(judged) > AGAIN and label in API and unlikely:
         # Each time, and only to this request: it is how the edge tells the API's error.
         code, verdict = "error.replaced", Verdict.FAIL
     return (code, verdict, layer, made.product if made is not None else None)
@@ -261,8 +264,8 @@ def _fine(case: Case, good: Sequence[str], by_question: Mapping[str, list[Call]]
 
 
 def bound(_: Case) -> Bound:
-    asked = 1 + (1 + REPEATS) * len(QUESTIONS) + 2
-    completions = 2 + 2 * (1 + REPEATS)
+    asked = 1 + (1 + AGAIN) * len(QUESTIONS) + 2
+    completions = 2 + 2 * (1 + AGAIN)
     return Bound(asked + MOST, completions * (PROMPT_TOKENS + 1), 3.0)
 
 

@@ -6,8 +6,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.kinds.completion import asked_for
-from probes.kinds.conclude import by_outcome, conclude, is_good, listed
+from probes.kinds.conclude import by_outcome, conclude, is_good
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.words import listed
 from probes.model import Ask, Confidence, Observed, Reason, Verdict
 from probes.response import Response, at
 

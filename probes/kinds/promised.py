@@ -5,8 +5,9 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.conclude import conclude, duration, is_good
+from probes.kinds.conclude import conclude, is_good
 from probes.kinds.length.pair import tpot
+from probes.kinds.words import duration
 from probes.model import Confidence, Figure, Observed
 
 if TYPE_CHECKING:

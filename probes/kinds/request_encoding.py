@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.asking import HTTPX, label, senders, turned_away
-from probes.kinds.conclude import by_outcome, conclude, is_good, not_sent, shown
+from probes.kinds.conclude import by_outcome, conclude, is_good, not_sent
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.words import shown
 from probes.model import Ask, Confidence, Factor, Observed, Reason, Trial, Verdict
 from probes.twins import MORE, one, twin
 

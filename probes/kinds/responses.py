@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import endpoints
-from probes.kinds.completion import REPEATS, asked_for, judged
+from probes.kinds.completion import AGAIN, asked_for, judged
 from probes.kinds.conclude import is_good
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask
@@ -37,7 +37,7 @@ def undeclared(case: Case) -> str | None:
 
 
 def bound(case: Case) -> Bound:
-    worst = 2 * len(case.clients) * (1 + REPEATS)
+    worst = 2 * len(case.clients) * (1 + AGAIN)
     return Bound(worst, worst * (PROMPT_TOKENS + int(case.params["cap"])), 4.0)
 
 

@@ -26,6 +26,7 @@ class KindSpec:
 
     `unfit`: why a case of this kind is not asked at all, such as of a target that is not owned; or `None`.
     `keyed`: its requests need the target's key. `converses`: they go to an endpoint that takes completions. `long`: runs in a lane of its own, beside the short cases.
+    `asks_api`: a pass says something of the API, and not only of the way to it.
     `brings`: senders of its own, whichever clients its row names.
     """
 
@@ -37,5 +38,6 @@ class KindSpec:
     unfit: Callable[[Case], str | None] = lambda _case: None
     keyed: bool = True
     converses: bool = True
+    asks_api: bool = True
     long: bool = False
     brings: tuple[Client, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.kinds.completion import PATIENCE, asked, bound, judged_or_astray
+from probes.kinds.completion import ANSWER_PATIENCE, asked, bound, judged_or_astray
 from probes.kinds.promised import missed
 from probes.kinds.spec import KindSpec
 from probes.model import Figure, Verdict
@@ -42,6 +42,6 @@ SPEC = KindSpec(
     flow=streaming,
     about="a streamed completion, proven by its end marker",
     bound=bound,
-    defaults={"cap": 32, "patience": PATIENCE},
+    defaults={"cap": 32, "patience": ANSWER_PATIENCE},
     limits={"cap": (1, 100_000), "patience": (0.1, 3600)},
 )

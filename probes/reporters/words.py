@@ -21,6 +21,7 @@ GLYPHS = {
     Verdict.WARN: "▲",
     Verdict.PASS: "✓",
 }
+_NAMED = 6
 _TAKE_A_VALUE = frozenset({"-A", "-H", "-d", "-c", "--connect-to"})
 
 
@@ -74,7 +75,24 @@ def headline(run: Run) -> str:
     if nothing_measured(run):
         return f"{run.verdict}: nothing measured"
     first, *more = _decisive(run)
+    if run.verdict is Verdict.PASS:
+        return f"{run.verdict}: {_passed(run)}"
     return f"{run.verdict}: {first.title}{f', and {len(more)} more' if more else ''}"
+
+
+def _passed(run: Run) -> str:
+    """What was asked and through whom, rather than the first of the answers."""
+    passed = _decisive(run)
+    kinds = dict.fromkeys(finding.kind for finding in passed)
+    cases = {finding.case for finding in passed}
+    names = dict.fromkeys(
+        call.trial.client
+        for call in run.calls
+        if call.case in cases and call.last is not None and call.last.status is not None
+    )
+    shown = [*list(names)[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])]
+    through = f" through {', '.join(shown)}" if shown else ""
+    return f"{len(passed)} passed: {', '.join(kinds)}{through}"
 
 
 def nothing_measured(run: Run) -> bool:

@@ -53,6 +53,14 @@ def test_the_headline_first():
     assert run.startswith("run 20261129-174312-x7k2 · s on https:")
 
 
+def test_the_headline_of_a_green_run_says_what_passed():
+    """Not the first of its answers, which may be the least of them."""
+    opened = replace(FINE, kind="connection", title="1 address of the host takes connections")
+    first = told(markdown, run_of(opened, FINE)).split("\n")[0]
+    assert "2 passed: connection, identity" in first
+    assert "address" not in first
+
+
 def test_the_table_holds_every_finding():
     """The worst first, and what was skipped."""
     warned = replace(FOUND, verdict=Verdict.WARN, title="leaks", client=None)

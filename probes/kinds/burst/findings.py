@@ -6,7 +6,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.by_us import by_us
-from probes.kinds.conclude import conclude, duration, is_good, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, is_good, not_sent, outcome_code
+from probes.kinds.words import duration, shown
 from probes.model import Confidence, Figure, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import wilson
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from probes.kinds.conclude import by_outcome, conclude, duration, not_sent, outcome_code
+from probes.kinds.conclude import by_outcome, conclude, not_sent, outcome_code
 from probes.kinds.connection.dialled import (
     by_us,
     connected,
@@ -19,6 +19,7 @@ from probes.kinds.connection.dialled import (
 )
 from probes.kinds.connection.trust import untrusted
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.words import duration
 from probes.model import (
     Client,
     Confidence,
@@ -91,7 +92,7 @@ def _doubtful(calls: Sequence[Call]) -> bool:
 
 def _findings(case: Case, calls: Sequence[Call]) -> list[Finding]:
     why = next((call.not_sent for call in calls if call.not_sent is not None), None)
-    found = [not_sent(case, why, "connecting")] if why is not None else []
+    found = [not_sent(case, why, "connecting", calls)] if why is not None else []
     dials = [call for call in calls if family(call) is not None]
     tried = [e for call in dials for e in call.exchanges]
     if not tried:
@@ -279,5 +280,6 @@ SPEC = KindSpec(
     bound=bound,
     keyed=False,
     converses=False,
+    asks_api=False,
     brings=(DIALER,),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import duration
+from probes.kinds.words import duration
 from probes.model import Dial
 
 if TYPE_CHECKING:

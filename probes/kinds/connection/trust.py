@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from probes.handshakes import EXPIRED, UNKNOWN_AUTHORITY, WRONG_NAME, fault
-from probes.kinds.conclude import conclude, listed
+from probes.kinds.conclude import conclude
 from probes.kinds.connection.dialled import place
+from probes.kinds.words import listed
 from probes.model import Confidence, Layer, Observed, WhoActs
 
 if TYPE_CHECKING:

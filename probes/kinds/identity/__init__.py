@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from probes.attribution import is_refusal
 from probes.budget import PROMPT_TOKENS
 from probes.credentials import made_up_key
-from probes.kinds.conclude import conclude, emulated, in_title, listed, named, outcome_code, shown
+from probes.kinds.conclude import conclude, outcome_code
+from probes.kinds.identity.hanging import proven, told_of_hanging
 from probes.kinds.identity.intermittent import intermittent
 from probes.kinds.identity.isolate import isolate
 from probes.kinds.identity.keyed import exempts, in_words, keyed
@@ -22,6 +23,7 @@ from probes.kinds.identity.sizes import sizes
 from probes.kinds.identity.study import CEILING, Study, evidence, outcome, passed, refused
 from probes.kinds.identity.untold import said_nothing
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.words import emulated, in_title, listed, named, shown
 from probes.model import Confidence, Layer, Observed, Reason, Reproduce, Verdict
 from probes.twins import REPEATS, Side, Twin, side
 
@@ -47,7 +49,7 @@ def identity(case: Case) -> Flow:
         findings += found
     findings += yield from keyed(study)
     findings += yield from sizes(study)
-    return findings + said_nothing(study) + _let_pass(study)
+    return findings + told_of_hanging(study) + said_nothing(study, but=proven(study)) + _let_pass(study)
 
 
 # --- confirm and isolate ---------------------------------------------------------------------------------
@@ -204,6 +206,7 @@ def _let_pass(study: Study) -> list[Finding]:
             detail=(
                 ("seen", f"the API's own answer, {shown(proof)}, to {study.to_what}"),
                 *_strange(study),
+                *_left_out(study),
                 *emulated(study.case, names),
             ),
             evidence=evidence(calls),
@@ -215,6 +218,11 @@ def _strange(study: Study) -> list[tuple[str, str]]:
     last = study.strange[-1].last if study.strange else None
     said = "which tells nothing of who is asking; so the configured key was sent"
     return [("key", f"a made-up one got {shown(last)}, {said}")] if last is not None else []
+
+
+def _left_out(study: Study) -> tuple[tuple[str, str], ...]:
+    what = list(dict.fromkeys(study.left_out))
+    return (("not asked", f"{listed(what)}: the server answers slowly, or not at all"),) if what else ()
 
 
 def bound(case: Case) -> Bound:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import conclude, emulated, shown
+from probes.kinds.conclude import conclude
 from probes.kinds.identity.study import evidence, outcome, refused
+from probes.kinds.words import emulated, shown
 from probes.model import Confidence, Factor, Observed, Verdict
 from probes.twins import P, Side, Twin, fisher, side, wilson
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import listed
 from probes.kinds.identity.reproducer import curl_command, python_command
 from probes.kinds.identity.stack import client_stack
 from probes.kinds.identity.study import Study, refused
 from probes.kinds.identity.suspect import SDK_HEADERS, UA, Isolation, Suspect, differences
+from probes.kinds.words import listed
 from probes.model import Confidence, Factor, Reason, Reproduce
 from probes.twins import REPEATS, Side, Twin
 

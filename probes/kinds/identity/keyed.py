@@ -11,10 +11,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
-from probes.kinds.conclude import conclude, in_title, listed, named, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, not_sent, outcome_code
 from probes.kinds.identity.screen import unconfirmed
 from probes.kinds.identity.study import evidence, passed, refused
-from probes.model import Ask, Confidence, Factor, Layer, Observed, Reason, Verdict
+from probes.kinds.words import in_title, listed, named, shown
+from probes.model import Ask, Confidence, Factor, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import REPEATS, Twin, confounders, unsent
 
 if TYPE_CHECKING:
@@ -37,14 +38,20 @@ def keyed(study: Study) -> Step:
     ]
     if not (has_key(study) and names) or study.left < len(names) + 2 * REPEATS:
         return []
+    if not study.affords(len(names)):
+        study.left_out.append("with the configured key")
+        return []
     calls = yield from study.together([_with_key(study, name) for name in names])
     group = [call for call in calls if refused(call)]
     why = unsent(calls)
+    if not group and any(call.conditions.get("because") for call in calls if call.not_sent is NotSent.BUDGET):
+        study.left_out.append("with the configured key")
+        return []
     if why is not None or not group:
         name = study.representative(group) if group else ""
         told = [unconfirmed(study, group, name, Reason(why))] if group and why is not None else []
         return told or (
-            [not_sent(study.case, why, "asking with the configured key")] if why is not None else []
+            [not_sent(study.case, why, "asking with the configured key", calls)] if why is not None else []
         )
     scope = study.ranked([call.trial.client for call in group])
     others = study.ranked([call.trial.client for call in calls if passed(call)])

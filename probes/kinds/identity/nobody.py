@@ -10,11 +10,12 @@ from probes import twins
 from probes.attribution import is_refusal
 from probes.clients import dialect
 from probes.kinds.asking import agent, senders
-from probes.kinds.conclude import conclude, is_good, listed, named, outcome_code, shown
+from probes.kinds.conclude import conclude, is_good, outcome_code
 from probes.kinds.identity.study import evidence, passed
 from probes.kinds.identity.unheard import hung_up_on_all
 from probes.kinds.identity.untold import said_nothing
 from probes.kinds.in_its_place import in_its_place, same_words
+from probes.kinds.words import listed, named, shown
 from probes.model import Ask, Confidence, Factor, Layer, Observed, Raw, Reason, Verdict
 from probes.twins import confounders
 

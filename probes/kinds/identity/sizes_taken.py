@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, not_sent, outcome_code
 from probes.kinds.identity.load import failed_by_size, filler_of, in_words
 from probes.kinds.identity.study import evidence, passed
+from probes.kinds.words import listed, shown
 from probes.model import Layer, Observed, Reason, Verdict
 from probes.vocabulary import vocabulary
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from http import HTTPStatus
+from math import ceil, inf
 from typing import TYPE_CHECKING, Literal
 
 from probes import twins
 from probes.acceptance import apart
+from probes.allowance import granted
 from probes.attribution import is_api_answer, is_refusal
 from probes.config import conversation
 from probes.kinds.conclude import outcome_code
@@ -27,6 +29,8 @@ _PROOF = frozenset({200, 400, 401, 422})
 _DEADLINE = 3.0
 """Seconds: an answer without inference, so that a server that drips does not hold the suite."""
 _CONTROLS = ("curl", "httpx")
+AT_ONCE = 1.0
+"""Seconds within which an answer without inference is due."""
 
 
 def refused(call: Call) -> bool:
@@ -72,8 +76,12 @@ class Study:
         """The calls of the screening."""
         self.controls: list[Call] = []
         """Every call of the control that came back."""
+        self.left_out: list[str] = []
+        """What was not asked, in words, since the server takes its time."""
         self._asked = 0
-        self._seconds = 0.0
+        self.seconds = 0.0
+        """That the server made the case wait."""
+        self._patience = min(float(case.params["patience"]), granted(case) or inf)
 
     # --- asking ------------------------------------------------------------------------------------------
 
@@ -95,7 +103,13 @@ class Study:
     @property
     def patient(self) -> bool:
         """The server's slowness has not used the case's patience up."""
-        return self._seconds <= float(self.case.params["patience"])
+        return self.seconds <= self._patience
+
+    def affords(self, requests: int) -> bool:
+        """So many side by side, at the pace of the control, within what is left of the case's patience."""
+        pace = min((took(call) for call in self.controls), default=0.0)
+        rounds = ceil(requests / self.case.target.limits.concurrency)
+        return self.seconds + rounds * pace <= self._patience
 
     def room(self) -> int:
         """Requests that may still be sent; none once the server's slowness has used the case's patience up."""
@@ -135,7 +149,8 @@ class Study:
     def _note(self, calls: Sequence[Call], together: int = 1) -> None:
         came = [call for call in calls if call.last is not None]
         self._asked += len(came)
-        self._seconds += sum(map(took, came)) / together
+        times = [took(call) for call in came]
+        self.seconds += max(sum(times) / together, max(times, default=0.0))
         self.controls += [c for c in came if c.trial.client == self.control and self._plain(c)]
 
     def _plain(self, call: Call) -> bool:

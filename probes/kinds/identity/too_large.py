@@ -7,11 +7,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_refusal
-from probes.kinds.conclude import conclude, listed, named, outcome_code, shown
+from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.identity.load import body_bytes, failed_by_size, in_words
 from probes.kinds.identity.reproducer import sized_command
 from probes.kinds.identity.study import evidence, passed
 from probes.kinds.identity.suspect import UA
+from probes.kinds.words import listed, named, shown
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Reproduce, Verdict
 from probes.twins import REPEATS, confounders
 

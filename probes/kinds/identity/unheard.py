@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from probes.handshakes import fault
 from probes.kinds.by_proxy import kept_by_proxy
-from probes.kinds.conclude import conclude, in_title, outcome_code, shown
+from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.identity.study import Study, evidence
+from probes.kinds.words import in_title, shown
 from probes.model import Layer, Observed, Reason, Verdict
 
 if TYPE_CHECKING:

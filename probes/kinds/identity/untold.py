@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import conclude, emulated, in_title, listed, outcome_code, shown
+from probes.kinds.by_us import worded
+from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.identity.study import evidence, passed, refused
+from probes.kinds.words import emulated, in_title, listed, shown
 from probes.model import Observed, Reason, Verdict
+from probes.redirects import told_by_outcome
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from probes.kinds.identity.study import Study
     from probes.model import Call, Finding
 
 
-def said_nothing(study: Study, why: Reason = Reason.TOO_FEW) -> list[Finding]:
-    """429, 5xx, time-outs and redirects say nothing of identity."""
+def said_nothing(study: Study, why: Reason = Reason.TOO_FEW, but: Collection[str] = ()) -> list[Finding]:
+    """429, 5xx, time-outs and redirects say nothing of identity; `but` clients of which more is known."""
     groups: dict[tuple[object, ...], list[Call]] = {}
-    for call in study.seen:
+    for call in told_by_outcome(study.seen):
+        if call.trial.client in but:
+            continue
         if call.last is not None and not passed(call) and not refused(call):
             made = call.last.attribution
             groups.setdefault((outcome_code(call.last), made and made.layer), []).append(call)
@@ -38,7 +45,10 @@ def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Findin
         reason=why,
         client=names[0] if len(names) == 1 else None,
         observed=Observed(len(calls), asked),
-        title=vocabulary()[outcome_code(exchange)].title + through,
+        **{
+            "title": vocabulary()[outcome_code(exchange)].title + through,
+            **worded(study.case, exchange, names),
+        },
         detail=(
             ("seen", f"{listed(names)}: {shown(exchange)}"),
             ("because", "such an answer says nothing of whether the client's identity is accepted"),

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 STEPS = (1.0, 4.0, 5.0, 6.0, 30.0, 60.0, 90.0)
 """Around the 5 s of many application servers and of httpx's own pool, then below and above the timers of proxies."""
 
+_BETWEEN = 3
+"""Times tried between the longest that was borne and the one that was not."""
+_WIDE = 1.3
+"""The one by the other, where that is worth it."""
+
 
 def keepalive(case: Case) -> Flow:
     lives = [Life(client.name) for client in case.clients]
@@ -56,19 +61,35 @@ def _step(case: Case, lives: Sequence[Life], seconds: float | None) -> Asking:
 
 
 def _again(case: Case, broken: Sequence[Life]) -> Asking:
-    """The time that broke a connection, on as many others as make a sample; they idle side by side."""
-    names = [f"kept.{number}" for number in range(1, REPEATS)]
-    calls = yield [_trial(case, life.client, "open", name) for life in broken for name in names]
+    """The time that broke a connection, on as many others as make a sample, and times between it and the longest that was
+    borne; they idle side by side, so that it takes no longer.
+    """
+    places = [(life, seconds, name) for life in broken for seconds, name in _places(life)]
+    calls = yield [_trial(case, life.client, "open", name) for life, _, name in places]
     if _unsent(calls):
         return _unsent(calls)
-    places = [(life, life.last.seconds, name) for life in broken for name in names]
     calls = yield [
         trial for life, seconds, name in places for trial in _pair(case, life.client, seconds, name)
     ]
     for (life, seconds, _), reuse, fresh in zip(places, calls[::2], calls[1::2], strict=True):
         if not _unsent([reuse, fresh]):
-            life.again.append(Idled(seconds, reuse, fresh))
+            step = Idled(seconds, reuse, fresh)
+            (life.again if seconds == life.last.seconds else life.between).append(step)
     return _unsent(calls)
+
+
+def _places(life: Life) -> list[tuple[float, str]]:
+    """Idle times and the connections that they are tried on."""
+    same = [(life.last.seconds, f"kept.{number}") for number in range(1, REPEATS)]
+    return same + [(seconds, f"between.{n}") for n, seconds in enumerate(_between(life), 1)]
+
+
+def _between(life: Life) -> list[float]:
+    low, high = life.survived, life.last.seconds
+    if not low or high / low < _WIDE:
+        return []
+    steps = (low + (high - low) * n / (_BETWEEN + 1) for n in range(1, _BETWEEN + 1))
+    return [round(seconds, 1 if seconds < 10 else None) for seconds in steps]
 
 
 def _unsent(calls: Sequence[Call]) -> list[Call]:
@@ -90,7 +111,7 @@ def _trial(case: Case, client: str, what: str, session: str) -> Trial:
 
 def bound(case: Case) -> Bound:
     steps = sorted({0.0, *(float(s) for s in case.params["idle"])})
-    each = 1 + 2 * len(steps) + 3 * (REPEATS - 1)
+    each = 1 + 2 * len(steps) + 3 * (REPEATS - 1 + _BETWEEN)
     return Bound(each * len(case.clients), 2 * each * len(case.clients), sum(steps) + steps[-1])
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.by_us import by_us
-from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, not_sent, outcome_code
 from probes.kinds.keepalive.reuse import Became, between, known_timers, why_not_kept
+from probes.kinds.words import listed, shown
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict
 from probes.twins import REPEATS, Side, Twin, confounders
 
@@ -64,7 +65,7 @@ def _stale(case: Case, life: Life) -> Finding:
         detail=(
             ("seen", f"on it {shown(dead)}, {len(bad)} of {len(said)}; on a fresh one beside it {shown(fresh)}"),
             ("because", because),
-            *known_timers(survived, life.last.seconds),
+            *known_timers(survived, life.dead_after),
             ("cliff", _cliff(life)),
         ),
         figures=_figures(life, "cliff"),
@@ -87,9 +88,9 @@ def _confidence(n: int, *, claimed: bool, silent: bool) -> Confidence:
 
 def _cliff(life: Life) -> str:
     if life.survived is None:
-        return f"dead after {life.last.seconds:g} s already"
+        return f"dead after {life.dead_after:g} s already"
     good = "used again at once" if life.survived == 0 else f"good after {life.survived:g} s"
-    return f"{good}, dead after {life.last.seconds:g} s"
+    return f"{good}, dead after {life.dead_after:g} s"
 
 
 def _unbroken(case: Case, life: Life) -> Finding:
@@ -160,7 +161,8 @@ def _figures(life: Life, end: str | None) -> dict[str, Figure]:
     if survived is not None:
         found["survived"] = Figure(survived, "s", 1)
     if end is not None:
-        found[end] = Figure(life.last.seconds, "s", len(life.samples), survived or 0.0, life.last.seconds)
+        samples = len(life.samples) if life.dead_after == life.last.seconds else 1
+        found[end] = Figure(life.dead_after, "s", samples, survived or 0.0, life.dead_after)
     return found
 
 

@@ -68,11 +68,14 @@ class Idled:
 
 @dataclass(slots=True)
 class Life:
-    """One client's connection, idle times ascending; `again` are further samples of the time at which it broke."""
+    """One client's connection, idle times ascending; `again` are further samples of the time at which it broke, `between`
+    are of shorter ones, on connections of their own.
+    """
 
     client: str
     idled: list[Idled] = field(default_factory=list)
     again: list[Idled] = field(default_factory=list)
+    between: list[Idled] = field(default_factory=list)
 
     @property
     def goes_on(self) -> bool:
@@ -86,7 +89,21 @@ class Life:
     @property
     def survived(self) -> float | None:
         """The longest time after which the connection carried a request."""
-        return max((step.seconds for step in self.idled if step.became is Became.ALIVE), default=None)
+        bore = [step.seconds for step in self.idled if step.became is Became.ALIVE]
+        bore += [step.seconds for step in self.between if step.became is Became.ALIVE and self._narrows]
+        return max(bore, default=None)
+
+    @property
+    def dead_after(self) -> float:
+        """The shortest time after which a connection was dead."""
+        dead = [step.seconds for step in self.between if step.stale and self._narrows]
+        return min([self.last.seconds, *dead])
+
+    @property
+    def _narrows(self) -> bool:
+        """Every time that was borne is shorter than each that was not; else those between say nothing."""
+        bore = [step.seconds for step in self.between if step.became is Became.ALIVE]
+        return not bore or all(step.seconds > max(bore) for step in self.between if step.stale)
 
     @property
     def samples(self) -> list[Idled]:
@@ -95,7 +112,9 @@ class Life:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        calls = [call for step in (*self.idled, *self.again) for call in (step.reuse, step.fresh)]
+        calls = [
+            call for step in (*self.idled, *self.again, *self.between) for call in (step.reuse, step.fresh)
+        ]
         return tuple(call.last.id for call in calls if call.last is not None)
 
 
@@ -112,13 +131,13 @@ def why_not_kept(exchange: Exchange) -> str:
 
 
 def known_timers(above: float, until: float) -> tuple[tuple[str, str], ...]:
-    """Keep-alive timers that fire in a bracket of seconds, as a row; a match names a suspect, not a cause."""
+    """Keep-alive timers that fire in a bracket of seconds, as a row: suspects, of which none is proven."""
     names = [
         f"{timer.product} {timer.timer} ({timer.seconds:g} s)"
         for timer in timers()
         if timer.kind == "keepalive" and above < timer.seconds and timer.seconds - timer.tolerance <= until
     ]
-    return (("matches", " or ".join(names)),) if 0 < len(names) <= _MATCHES else ()
+    return (("lie between", f"{' or '.join(names)}; not proven"),) if 0 < len(names) <= _MATCHES else ()
 
 
 def between(survived: float | None, until: float) -> str:

@@ -13,7 +13,7 @@ from probes.attribution import is_refusal
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.by_us import by_us
-from probes.kinds.conclude import conclude, listed, not_sent, outcome_code, shown
+from probes.kinds.conclude import conclude, not_sent, outcome_code
 from probes.kinds.length.cutoff import (
     conditions,
     first_byte_cut,
@@ -25,6 +25,7 @@ from probes.kinds.length.cutoff import (
 )
 from probes.kinds.length.pair import Pair, evidence, good, last_of, waited
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.words import listed, shown
 from probes.model import Ask, Confidence, Figure, Layer, Observed, Reason, Trial, Verdict
 from probes.twins import unsent
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import conclude, shown
+from probes.kinds.conclude import conclude
 from probes.kinds.length.pair import Pair, evidence, last_of, tpot, uncertainty, waited
+from probes.kinds.words import shown
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason
 from probes.timers import Timer, match
 from probes.twins import REPEATS, confounders
