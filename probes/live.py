@@ -93,7 +93,8 @@ class Live:
         before = self._silent
         for call in calls:
             self._note(call)
-        if calls and all(call.last is not None and broke(call.last) for call in calls):
+        last = [call.last for call in calls if call.last is not None]
+        if all(exchange.status is not None or broke(exchange) for exchange in last):
             self._silent = min(self._silent, before + 1)  # one moment, however many tried in it
         for outcome in outcomes:
             if not isinstance(outcome, Call):

@@ -138,6 +138,14 @@ def test_two_silent_calls_in_a_row(kind):
     assert [c.not_sent for c in calls] == [None, None, NotSent.UNAVAILABLE, NotSent.UNAVAILABLE]
 
 
+def test_a_door_that_is_shut_for_a_moment(kind):
+    """However many find it so at the same time, it is one moment: they may ask once more, and then no more."""
+    rounds = [[trial("a"), trial("b"), trial("c")], [trial("d"), trial("e")], [trial("f")]]
+    with refused_port() as port:
+        calls = calls_of(kind, target_at(f"http://127.0.0.1:{port}/v1"), Secrets({KEY: "k" * 20}), *rounds)
+    assert [c.not_sent for c in calls] == [None] * 5 + [NotSent.UNAVAILABLE]
+
+
 @pytest.mark.parametrize("fault", ["reset-all", "close-all"])
 def test_a_reset_is_not_silence(kind, fault):
     """Somebody answered, after a fashion."""
