@@ -80,6 +80,7 @@ async def _chunk_sent(_session: Any, _context: Any, what: Any) -> None:
 
 async def _answered(_session: Any, _context: Any, what: Any) -> None:
     if (tape := _tape()) is not None:
+        tape.reads_seen = False
         tape.read(b"HTTP/1.1 ")  # aiohttp shows no bytes, but it took these for a response
         _note_tls(tape, what.response.connection)
 

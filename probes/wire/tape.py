@@ -40,6 +40,8 @@ class Tape:
         self._head_done = False
         self._read_at = 0.0
         self._opening = b""
+        self.reads_seen = True
+        """Whether each read of the socket is; else a part of the body is as old as its delivery."""
         self.url = ""
         self.status: int | None = None
         self.headers: dict[str, list[str]] = {}
@@ -143,7 +145,7 @@ class Tape:
 
     def body(self, data: bytes) -> None:
         assert self._content is not None
-        self._content.feed(data, self._read_at)
+        self._content.feed(data, self._read_at if self.reads_seen else self.now())
 
     @property
     def framed(self) -> bool:

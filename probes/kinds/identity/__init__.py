@@ -75,12 +75,28 @@ def _one_group(study: Study, group: list[Call]) -> Step:
     if (astray := _another_way(study, name, pair, seen)) is not None:
         return [astray]
     isolation = yield from isolate(study, name, pair)
+    scope, others = yield from _of_one_cause(study, scope, isolation)
     key = yield from exempts(study, name)
     # A rule that has begun to count us meanwhile would look like one against the client: the control is asked last.
     last = yield from study.one(study.trial("confirm", study.control))
     if last.not_sent is not None:
         return [unconfirmed(study, group, name, Reason(last.not_sent))]
-    return [_refused(study, scope, pair, seen, isolation, key)]
+    told = [_refused(study, scope, pair, seen, isolation, key)]
+    rest = [call for call in group if call.trial.client in others]
+    return told + ((yield from _one_group(study, rest)) if rest else [])
+
+
+def _of_one_cause(
+    study: Study, scope: list[str], isolation: Isolation
+) -> Generator[Sequence[Trial], list[Call], tuple[list[str], list[str]]]:
+    """Who of the clients refused alike is let pass by what let the first one pass, and who is not: theirs is another."""
+    cure = isolation.cure
+    asked = [name for name in scope[1:] if study.case.client(name).edits]
+    if cure is None or study.room() < len(asked) + REPEATS:
+        return scope, []
+    calls = yield from study.together([study.trial("scope", name, edits=cure) for name in asked])
+    still = [call.trial.client for call in calls if refused(call)]
+    return [name for name in scope if name not in still], still
 
 
 def _refused(

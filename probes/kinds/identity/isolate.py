@@ -103,6 +103,7 @@ def _together_or_either(suspect: Suspect, sides: Mapping[str, Side], *, either: 
         detail=(("because", f"{said}: {_score(variant)} refused with both, {_score(control)} with neither"),),
         confidence=Confidence.HIGH,
         reproduce=python_command(suspect.study.case, suspect.name),
+        cure={UA: suspect.neutral, SDK_HEADERS: None},
     )
 
 
@@ -122,6 +123,7 @@ def _by_user_agent(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
         detail=(("because", said + words),),
         confidence=Confidence.HIGH,
         reproduce=reproduce,
+        cure={UA: suspect.neutral},
     )
 
 
@@ -167,6 +169,7 @@ def _by_sdk_headers(suspect: Suspect, *, control: Side, variant: Side) -> Steps:
         detail=(("because", f"{said}, whatever the user agent{named}"),),
         confidence=Confidence.HIGH,
         reproduce=reproduce,
+        cure={SDK_HEADERS: None},
     )
 
 
@@ -189,15 +192,23 @@ def _other_headers(suspect: Suspect) -> Steps:
             said = (
                 f"the header {header}: {given!r} is refused ({_score(found.variant)}), {value!r} is let pass"
             )
+            alone: Edits = {header: value}
+            still = yield from _always_refused(suspect, suspect.trial(f"{header}/alone", alone))
+            rest = (
+                "changed alone it is refused all the same, so something else is refused as well"
+                if still
+                else "user agent and SDK headers play no part"
+            )
             reproduce = yield from _reproduced(suspect, {header: given})
             return Isolation(
                 factor=factor,
                 control=found.control.evidence,
                 variant=found.variant.evidence,
                 confounders=differences(found.control, found.variant, (header,)),
-                detail=(("because", f"{said}; user agent and SDK headers play no part"),),
-                confidence=Confidence.HIGH,
+                detail=(("because", f"{said}; {rest}"),),
+                confidence=Confidence.MEDIUM if still else Confidence.HIGH,
                 reproduce=reproduce,
+                cure={**plain, **alone} if still else alone,
             )
     return (yield from client_stack(suspect))
 

@@ -35,6 +35,8 @@ class Isolation:
     reason: Reason | None = None
     next_test: str | None = None
     reproduce: Reproduce | None = None
+    cure: Edits | None = None
+    """With which the client was let pass."""
 
 
 @dataclass(frozen=True, slots=True)
