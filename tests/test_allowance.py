@@ -22,7 +22,7 @@ def test_smoke_is_bounded_by_its_rows():
     """Each row has its seconds, and they leave some of the 45 for what this machine does itself."""
     rows = load_suite("smoke").rows
     assert all(row.seconds for row in rows)
-    assert sum(row.seconds for row in rows) <= 41
+    assert sum(row.seconds for row in rows) < 42
 
 
 @pytest.mark.parametrize(
