@@ -159,7 +159,9 @@ def _findings(
         elif label in QUESTIONS and all(call.last is not None for call in members):
             good.append(label)
     found += [_wrong(case, labels, by_question, spoken) for labels in groups.values()]
-    return found + ([_fine(case, good, by_question, whole=not groups)] if good else [])
+    # What the dropped question was, the row of what was not asked says; then the whole is not claimed.
+    dropped = "unknown_model" if CONTROL in by_question and "unknown_model" not in by_question else None
+    return found + ([_fine(case, good, by_question, whole=not groups, dropped=dropped)] if good else [])
 
 
 def _outcome(label: str, members: Sequence[Call]) -> tuple[object, ...] | None:
@@ -245,7 +247,14 @@ def _wrong(
     )
 
 
-def _fine(case: Case, good: Sequence[str], by_question: Mapping[str, list[Call]], *, whole: bool) -> Finding:
+def _fine(
+    case: Case,
+    good: Sequence[str],
+    by_question: Mapping[str, list[Call]],
+    *,
+    whole: bool,
+    dropped: str | None,
+) -> Finding:
     answers = {label: [call.last for call in by_question[label] if call.last] for label in good}
     rows = [f"{QUESTIONS[label].shown}: {shown(exchanges[-1])}" for label, exchanges in answers.items()]
     every = [exchange for exchanges in answers.values() for exchange in exchanges]
@@ -256,8 +265,17 @@ def _fine(case: Case, good: Sequence[str], by_question: Mapping[str, list[Call]]
         every[-1],
         client=by_question[good[0]][0].trial.client,
         observed=Observed(0, len(every)),
-        title="The API's own errors reach the customer" if whole else f"Rightly answered: {only}",
-        detail=(("seen", "; ".join(rows)),),
+        title="The API's own errors reach the customer"
+        if whole and dropped is None
+        else f"Rightly answered: {only}",
+        detail=(
+            ("seen", "; ".join(rows)),
+            *(
+                (("not asked", f"{QUESTIONS[dropped].shown}: the server is slow to answer"),)
+                if dropped
+                else ()
+            ),
+        ),
         next_test=None,
         evidence=tuple(exchange.id for exchange in every),
     )

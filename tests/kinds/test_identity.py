@@ -323,6 +323,20 @@ def test_no_word_alone():
     assert "suffices" not in because
 
 
+def test_two_rules_that_answer_alike():
+    """A cause found for one client is claimed for another only where it lets that one pass, too."""
+
+    def rule(asked):
+        packed = "accept-encoding" in asked.headers and not asked.has("x-stainless-lang")
+        return asked.has(UA, "curl") or packed
+
+    findings, _ = told(case(), refuses(rule))
+    found = {f.client: f.factor for f in findings if f.code == "blocked.client"}
+    assert found.keys() == {"curl", "httpx"}
+    assert found["curl"] is Factor.USER_AGENT
+    assert found["httpx"] is not Factor.USER_AGENT
+
+
 def test_which_sdk_header():
     """The very header is named."""
     findings, _ = told(case(), refuses(lambda a: a.has("x-stainless-runtime")))
