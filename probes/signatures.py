@@ -8,7 +8,7 @@ values and at anchored places of the body, never "anywhere": a CSP that names a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,7 +17,7 @@ from probes import strict_yaml
 from probes.bundled import names
 from probes.model import Layer
 from probes.response import ABSENT, Path, Response, at
-from probes.signature_rows import Extract, JsonTest, Product, Row, Scalar, Strength
+from probes.signature_rows import Extract, JsonTest, Match, Page, Product, Row, Scalar, Strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -100,9 +100,40 @@ class Signature:
             and (not match.content_type or seen.media_type in match.content_type)
             and all(_any_value(seen, name, regex) for name, regex in self._headers)
             and not any(name in seen.headers for name in match.absent)
-            and (not self._json or seen.document is not ABSENT)
+            and self._says(seen)
+        )
+
+    def may_match(self, seen: Response) -> bool:
+        """Whether it matches but for the headers, which are not known; never by the status alone."""
+        known = not self._status or seen.status in self._status
+        return known and bool(self._json or self._body) and self._says(seen)
+
+    def _says(self, seen: Response) -> bool:
+        return (
+            (not self._json or seen.document is not ABSENT)
             and all(condition.holds(seen.document) for condition in self._json)
             and all(regex.search(seen.text) for regex in self._body)
+        )
+
+    @property
+    def by_headers(self) -> bool:
+        """Something of it can't be told without the headers."""
+        return bool(self._headers or self.row.match.absent or self.row.match.content_type)
+
+    def as_text(self, page: Page) -> Signature:
+        """The same answer as people copy it: known by `page` alone."""
+        read = {name: re.compile(text, re.MULTILINE) for name, text in page.extract.items()}
+        readers = tuple(
+            (name, _Reader(Extract(body=regex.pattern), (), regex)) for name, regex in read.items()
+        )
+        return replace(
+            self,
+            row=replace(self.row, strength=page.strength, match=Match()),
+            _status=frozenset(page.status),
+            _headers=(),
+            _json=(),
+            _body=tuple(re.compile(text, re.MULTILINE) for text in page.text),
+            _readers=readers + self._readers,
         )
 
     def read(self, seen: Response) -> dict[str, str]:
