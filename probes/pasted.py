@@ -29,7 +29,7 @@ def run(arguments: Namespace) -> int:
     with outputs.without_commands(outputs.person(arguments)):
         _show(answers, arguments)
     if arguments.json is not None:
-        _write(json.dumps(to_document(answers), ensure_ascii=False, indent=2) + "\n", arguments.json)
+        _write(json.dumps(to_document(answers), indent=2) + "\n", arguments.json)
     return 0
 
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.classify import exceptions, har, responses
@@ -26,16 +27,17 @@ if TYPE_CHECKING:
 MOST = 200
 """Blocks of one text."""
 
-_MOST_LOOKED_AT = 8 * LIMIT
+_MOST_LOOKED_AT = 4 * LIMIT
+_MOST_TRIED = 2_000
 _DOCUMENT = re.compile(
-    r"^[ \t]{0,12}(?:[{\[]|<(?:!doctype\s+html|html)\b|---\n(?=[a-z_]{1,40}: ))", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]{0,12}(?:\{(?=\s{0,9}[\"'])|\[(?=\s{0,9}[\"'{])|<(?:!doctype\s+html|html)\b|---\n(?=[a-z_]{1,40}: ))",
+    re.MULTILINE | re.IGNORECASE,
 )
 _ANSWERS = re.compile(
     r"""["'](?:error|errors|cloudflare_error|detail|choices|statusCode|message|object)["'] ?:"""
 )
 _RAY = re.compile(r"(?<![\w-])(?P<ray>[0-9a-f]{16})(?:-(?P<colo>[A-Z]{3}))?(?![\w-])")
 _NAMED_RAY = re.compile(r"(?i)\bray\b[^\n]{0,20}$")
-_FRONTMATTER = re.compile(r"---\n(?:[a-z_]{1,40}: [^\n]{0,400}\n){1,30}---\n")
 
 
 class Block(NamedTuple):
@@ -68,26 +70,39 @@ class _Scan:
     def __init__(self, text: str, pages: Pages) -> None:
         self._text = text
         self._bare = text.strip()
-        heads = {match.start(): match for match in responses.HEAD.finditer(text)}
+        heads = {
+            match.start(): match for match in islice(responses.HEAD.finditer(text), exceptions.MOST_STARTS)
+        }
         told = dict(sorted(exceptions.starts(text)))
         self._heads = sorted(heads)
         self._hard = sorted({*heads, *(at for at, ends in told.items() if ends)})
-        self._rays = [match for match in _RAY.finditer(text) if self._is_ray(match)]
+        self._rays = [
+            match for match in islice(_RAY.finditer(text), exceptions.MOST_STARTS) if self._is_ray(match)
+        ]
         self._ends_of_rays = [match.end() for match in self._rays]
         self._left = _MOST_LOOKED_AT
         starts: list[tuple[int, int, Callable[[], _Found | None]]] = []
         starts += [(at, 0, partial(self._response, head)) for at, head in heads.items()]
         starts += [(at, 1, partial(self._told, at)) for at in told]
         starts += [(start, 2, partial(self._page, start, end)) for start, end in pages.found(text)]
-        starts += [(match.start(), 3, partial(self._document, match)) for match in _DOCUMENT.finditer(text)]
+        starts += [
+            (match.start(), 3, partial(self._document, match))
+            for match in islice(_DOCUMENT.finditer(text), exceptions.MOST_STARTS)
+        ]
         starts += [(match.start(), 4, partial(self._ray, match)) for match in self._rays]
         self._starts = sorted(starts, key=lambda start: start[:2])
-        self._since = 0
+        self._since = self._told_since = 0
 
     def run(self) -> list[_Found]:
         found: list[_Found] = []
+        vain = 0
         for at, _, read in self._starts:
-            if at < self._since or (one := read()) is None:
+            if at < self._since:
+                continue
+            if (one := read()) is None:
+                vain += 1
+                if vain > _MOST_TRIED:
+                    break
                 continue
             if found and self._same(found[-1], one):
                 found[-1] = _fuller(found[-1], one)
@@ -117,8 +132,11 @@ class _Scan:
         return _Found(head.start(), pasted.end, Block(form, of_response(pasted)))
 
     def _told(self, at: int) -> _Found | None:
+        if at < self._told_since:
+            return None
         told = exceptions.told_at(self._text, at, self._limit)
         if told is None:
+            self._told_since = exceptions.line_end_at(self._text, at)  # its line was searched to that place
             return None
         return _Found(
             at, told.end, Block("line of a log" if told.log else "error of a client", of_told(told)), told
@@ -134,19 +152,16 @@ class _Scan:
         )
 
     def _document(self, match: re.Match[str]) -> _Found | None:
-        if (front := _FRONTMATTER.match(self._text, match.start())) is not None:
-            body, end = self._text[match.start() : self._limit(front.end())], self._limit(front.end())
-        else:
-            start = match.end() - len(match[0].lstrip(" \t"))
-            if self._left <= 0:
-                return None
-            read = document_at(self._text, start, self._limit(start))
-            self._left -= read.end - start
-            if not read.form or (read.form == "json" and not _ANSWERS.search(read.text[:4000])):
-                return None
-            body, end = read.text, read.end
-        alone = exchange(None, {}, body.encode("utf-8", "replace"), lacks=("status", "headers"))
-        return _Found(match.start(), end, Block("body alone", alone))
+        start = match.end() - len(match[0].lstrip(" \t"))
+        if self._left <= 0:
+            return None
+        read = document_at(self._text, start, self._limit(start))
+        self._left -= read.end - start
+        if not read.form or (read.form == "json" and not _ANSWERS.search(read.text[:4000])):
+            return None
+        body = read.text.encode("utf-8", "replace")
+        alone = exchange(None, {}, body, lacks=("status", "headers"))
+        return _Found(match.start(), read.end, Block("body alone", alone))
 
     def _ray(self, match: re.Match[str]) -> _Found:
         alone = exchange(None, {"cf-ray": [match[0]]}, b"", lacks=("status", "headers", "body", "end"))

@@ -10,8 +10,10 @@ LIMIT = 1024 * 1024
 """Characters of a body that are looked at."""
 
 _MOST_OF_PYTHON = 64 * 1024
+_DEEPEST = 200
 _HTML = re.compile(r"<(?:!doctype\s+html|html\b|!--\[if|head\b|title\b|center\b|body\b)", re.IGNORECASE)
 _HTML_END = re.compile(r"</html\s*>(?:\s*<!--[^>]{0,200}-->)*\s*", re.IGNORECASE)
+_FRONTMATTER = re.compile(r"---\n(?:[a-z_]{1,40}: [^\n]{0,400}\n){1,30}---\n")
 _LAST = re.compile(
     r"\n[ \t]*\n|\n[ \t]+at |\n[ \t]*(?:Traceback|During handling|The above exception)|\n  File "
 )
@@ -31,7 +33,7 @@ class Body(NamedTuple):
     text: str
     end: int
     form: str
-    """`json · html · text`, or empty."""
+    """`json · html · markdown · text`, or empty."""
 
 
 def body_at(text: str, start: int, limit: int, *, lines: bool = True) -> Body:
@@ -44,11 +46,14 @@ def body_at(text: str, start: int, limit: int, *, lines: bool = True) -> Body:
 
 
 def document_at(text: str, start: int, limit: int) -> Body:
-    """The JSON or HTML that begins at `start`; where there is none, `end` is how far it was looked for."""
+    """The JSON, HTML or Markdown with front matter that begins at `start`; where there is none, `end` is how far it was looked for."""
     if text.startswith(("{", "["), start):
         return _json(text, start)
     if _HTML.match(text, start):
         return _html(text, start, limit)
+    if (front := _FRONTMATTER.match(text, start)) is not None:
+        end = max(front.end(), min(limit, start + LIMIT))
+        return Body(text[start:end], end, "markdown")
     return Body("", start, "")
 
 
@@ -75,7 +80,7 @@ def _python(text: str, start: int) -> Body:
         at = match.end()
         depth += (mark in {"{", "["}) - (mark in {"}", "]"})
         parts.append(mark if mark in _BRACKETS else _WORDS.get(mark) or _literal(mark))
-        if depth == 0:
+        if depth == 0 or depth > _DEEPEST:
             break
     document = "".join(parts)
     try:

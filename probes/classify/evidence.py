@@ -92,6 +92,8 @@ class Judge:
         if error is None or error.kind == "unsaid":
             return replace(self._not_told(exchange), next_test=_NEXT["unsaid"])
         found = attribution.attribute(exchange, self._whole)
+        if found.confidence is Confidence.HIGH:
+            found = replace(found, confidence=Confidence.MEDIUM)  # a client's word, and not what it met
         return found if error.phase else replace(found, next_test=_NEXT.get(error.kind, found.next_test))
 
     def _not_told(self, exchange: Exchange) -> Attribution:

@@ -7,6 +7,7 @@ libraries below. Newer OpenAI SDKs print a status and the message of the body's 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.classify.bodies import Body, body_at, unquoted
@@ -15,8 +16,19 @@ from probes.model import WireError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_CLASS = r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Timeout|Disconnected|IncompleteRead)"
-_RAISED = re.compile(rf"\b{_CLASS}(?=: | - |\(|$)", re.MULTILINE)
+_CLASS = r"(?:[A-Za-z_]\w{0,60}\.){0,6}(?:(?:[A-Z]\w{0,60})?(?:Error|Exception)|[A-Z]\w{0,60}(?:Timeout|Disconnected)|IncompleteRead)"
+_RAISED = re.compile(rf"{_CLASS}(?=: | - |\(|$)", re.MULTILINE)
+# What every error has, found fast; what stands before it tells where the error begins.
+_LAST_OF_CLASS = re.compile(
+    r"(?:Error|Exception|Timeout|Disconnected|IncompleteRead)(?=: | - |\(|$)", re.MULTILINE
+)
+_NUMBER = re.compile(r"[45]\d\d(?<![\w.]\d\d\d)(?!\d)")
+_BEFORE = re.compile(
+    r"""(?:(?P<word>[Ss]tatus(?:[_ ]?[Cc]ode)?['"]?(?::\ ?|=|\ ))|Error\ code:\ |HTTP\ code\ |API\ Error:?\ \(?|\[
+    |HTTP(?:\ [Ee]rror|\ status)?(?:\ code)?:?\ |(?:Client|Server)\ error\ '|"HTTP/[\d.]{1,3}\ )\Z""",
+    re.VERBOSE,
+)
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 _WRAPPED = re.compile(rf"(?:{_CLASS})(?:: | - |\()[\"']?")
 _STATUS = re.compile(
     r"""Error\ code:\ (?P<sdk>[45]\d\d)\b(?:\ -\ )?
@@ -27,7 +39,7 @@ _STATUS = re.compile(
     | \[(?P<bracket>[45]\d\d)\]\ [A-Z][A-Za-z]{2,20}(?:\ [A-Z][A-Za-z]{1,20}){0,3}
     | \b(?:Client|Server)\ error\ '(?P<httpx>[45]\d\d)[^'\n]{0,60}'
     | \b(?P<requests>[45]\d\d)\ (?:Client|Server)\ Error:\ [^\n]{0,60}?\ for\ url:?
-    | \bHTTP\ Request:\ [A-Z]{3,10}\ \S{1,2000}\ "HTTP/[\d.]{1,3}\ (?P<log>[45]\d\d)[^"\n]{0,60}"
+    | "HTTP/[\d.]{1,3}\ (?P<log>[45]\d\d)[^"\n]{0,60}"
     """,
     re.VERBOSE,
 )
@@ -59,7 +71,7 @@ _TRANSPORT = tuple(
     )
 )  # fmt: skip
 _CURL = re.compile(r"^(?:\S{1,40} )?curl: \(\d{1,3}\) [^\n]{1,400}", re.MULTILINE)
-_BROWSER = re.compile(r"\bnet::ERR_[A-Z_]{3,60}")
+_BROWSER = re.compile(r"net::ERR_[A-Z_]{3,60}")
 _CHAIN = re.compile(
     r"direct cause of the following|During handling of the above|^\s*(?:\[?cause\]?:)", re.MULTILINE
 )
@@ -71,6 +83,13 @@ _BODY_DUMPED = re.compile(
     r"""\bresponseBody['"]?: ('[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")"""
 )
 _DUMP = 12_000
+MOST_STARTS = 10_000
+"""Of each kind, in one text."""
+
+_LINE = 2_000
+"""Characters of a line in which a status is looked for."""
+
+_MOST_WRAPPERS = 8
 
 
 class Told(NamedTuple):
@@ -88,10 +107,21 @@ class Told(NamedTuple):
 
 def starts(text: str) -> Iterator[tuple[int, bool]]:
     """Where an error could begin, and whether that ends the text before it: `status: 403` may be part of a dump."""
-    for match in _STATUS.finditer(text):
-        yield match.start(), match.lastgroup != "word"
-    for pattern in (_RAISED, _CURL, _BROWSER):
-        for match in pattern.finditer(text):
+    for match in islice(_NUMBER.finditer(text), MOST_STARTS):
+        before = _BEFORE.search(text, max(0, match.start() - 30), match.start())
+        if before is not None:
+            yield before.start(), not before["word"]
+        elif text.startswith((" Client Error:", " Server Error:"), match.end()):
+            yield match.start(), True
+    for match in islice(_LAST_OF_CLASS.finditer(text), MOST_STARTS):
+        head = text[max(0, match.start() - 200) : match.start()]
+        name = head[len(head.rstrip(_NAME)) :].lstrip("0123456789.")
+        if name or text.startswith(
+            (":", " - ", "("), match.end()
+        ):  # `Error` in a line of its own is a page's word
+            yield match.start() - len(name), True
+    for pattern in (_CURL, _BROWSER):
+        for match in islice(pattern.finditer(text), MOST_STARTS):
             yield match.start(), True
 
 
@@ -101,11 +131,14 @@ def told_at(text: str, start: int, next_after: Callable[[int], int]) -> Told | N
     `next_after`: where the first of `starts` after a place is.
     """
     at, names = start, []
-    while (wrapped := _WRAPPED.match(text, at)) is not None:
+    for _ in range(_MOST_WRAPPERS):
+        if (wrapped := _WRAPPED.match(text, at)) is None:
+            break
         names.append(wrapped[0])
         at = wrapped.end()
-    line_end = _line_end(text, at)
-    status = _STATUS.search(text, at, line_end) or (_NODE.match(text, at, line_end) if names else None)
+    line_end = line_end_at(text, at)
+    status = _NUMBER.search(text, at, line_end) and _STATUS.search(text, at, line_end)
+    status = status or (_NODE.match(text, at, line_end) if names else None)
     if status is None and not names and (bare := _RAISED.match(text, start)):
         names.append(bare[0])
     limit = next_after(line_end)
@@ -134,12 +167,12 @@ def _answered(text: str, start: int, limit: int, match: re.Match[str]) -> Told:
 
 def _unanswered(text: str, start: int, at: int, limit: int, names: list[str]) -> Told | None:
     """No status is told: the body may have come alone, or there was no answer."""
-    line_end = _line_end(text, at)
+    line_end = line_end_at(text, at)
     first = f"{''.join(names)}{text[at:line_end][:400]}"
     classes = [name.rstrip("(\"' :-").rpartition(".")[2] for name in names]
     status = next((_CLASSES[name] for name in classes if name in _CLASSES), None)
     body = body_at(text, at, limit, lines=False) if names else Body("", line_end, "")
-    if body.form in {"json", "html"} or status is not None:
+    if body.form in {"json", "html", "markdown"} or status is not None:
         if body.form == "text":
             body = body._replace(text=_NOISE.sub("", body.text).strip(" :,-"))
         headers, end = _dumped(text, body.end, limit)
@@ -168,6 +201,7 @@ def _dumped(text: str, start: int, limit: int) -> tuple[dict[str, list[str]], in
     return found, end
 
 
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
+def line_end_at(text: str, at: int) -> int:
+    """Where the line ends, or what is looked at of it."""
+    end = text.find("\n", at, at + _LINE)
+    return min(len(text), at + _LINE) if end < 0 else end

@@ -21,7 +21,7 @@ _WINDOW = 4_000
 """Characters from the start of a page to its last mark."""
 
 _MOST = 1_000
-"""Of one kind of page in one text."""
+"""Pages that may begin in one text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,21 @@ class _File:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pages:
-    """`as_text`: the catalogue of copied texts. `marks`: for each page with text, its patterns."""
+    """`as_text`: the catalogue of copied texts. `first`: what any page begins with; `marks`: the patterns of each."""
 
     as_text: Catalogue
+    first: re.Pattern[str]
     marks: tuple[tuple[re.Pattern[str], ...], ...]
 
     def found(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each page in `text`."""
-        for first, *others in self.marks:
-            for match in islice(first.finditer(text), _MOST):
-                ends = [_end(other, text, match.start()) for other in others]
-                if None not in ends:
-                    yield match.start(), max([match.end(), *(end for end in ends if end is not None)])
+        for begun in islice(self.first.finditer(text), _MOST):
+            start = begun.start()
+            for first, *others in self.marks:
+                if (match := first.match(text, start)) is not None:
+                    ends = [_end(other, text, start) for other in others]
+                    if None not in ends:
+                        yield start, max([match.end(), *(end for end in ends if end is not None)])
 
 
 @lru_cache
@@ -56,15 +59,21 @@ def pages() -> Pages:
     known = {signature.id: signature for signature in catalogue().signatures}
     made = []
     for index, row in enumerate(rows):
+        where: strict_yaml.KeyPath = ("pages", index)
         if row.signature not in known:
-            strict_yaml.refuse(f"no signature {row.signature!r}", path, lines, ("pages", index, "signature"))
+            strict_yaml.refuse(f"no signature {row.signature!r}", path, lines, (*where, "signature"))
+        if row.text and not row.text[0].startswith("^"):
+            strict_yaml.refuse(
+                "the first text starts with ^: a page begins at a line", path, lines, (*where, "text", 0)
+            )
         try:
             made.append(known[row.signature].as_text(row))
         except re.error as fault:
-            strict_yaml.refuse(f"not a regex: {fault}", path, lines, ("pages", index))
+            strict_yaml.refuse(f"not a regex: {fault}", path, lines, where)
     made.sort(key=lambda one: one.row.strength == "supporting")
+    begins = "|".join(f"(?:{row.text[0][1:]})" for row in rows if row.text)
     marks = tuple(tuple(re.compile(text, re.MULTILINE) for text in row.text) for row in rows if row.text)
-    return Pages(Catalogue(tuple(made), catalogue().marks), marks)
+    return Pages(Catalogue(tuple(made), catalogue().marks), re.compile(f"^(?:{begins})", re.MULTILINE), marks)
 
 
 def _end(mark: re.Pattern[str], text: str, start: int) -> int | None:
