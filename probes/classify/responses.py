@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from probes.classify.bodies import LIMIT, Body, body_at
 from probes.wire import codings
-from probes.wire.curl_trace import Dechunker
+from probes.wire.chunks import Dechunker
 
 HEAD = re.compile(
     r"^(?P<indent>[ \t]{0,12})(?P<mark>< ?)?HTTP/(?P<version>\d(?:\.\d)?) (?P<status>[1-5]\d\d)(?![\w.])(?P<reason>[^\n]{0,200})$",
