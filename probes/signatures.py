@@ -22,7 +22,7 @@ from probes.signature_rows import Extract, JsonTest, Match, Page, Product, Row, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_STRENGTHS: tuple[Strength, ...] = ("exclusive", "strong", "supporting")
+STRENGTHS: tuple[Strength, ...] = ("exclusive", "strong", "supporting")
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -179,7 +179,7 @@ def load(files: Iterable[File]) -> Catalogue:
         signatures += compiler.signatures(product, {one.id for one in signatures})
         if product.product and product.transit:
             marks.append((product.product, product.layer, compiler.headers(product.transit, ("transit",))))
-    signatures.sort(key=lambda one: (_STRENGTHS.index(one.row.strength), one.product is None))
+    signatures.sort(key=lambda one: (STRENGTHS.index(one.row.strength), one.product is None))
     marks.sort(key=lambda mark: _OUTSIDE_IN.index(mark[1]))
     return Catalogue(tuple(signatures), tuple(marks))
 

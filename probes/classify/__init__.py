@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from probes.classify.blocks import Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
-from probes.model import Exchange, WhoActs
+from probes.model import Exchange, Layer, WhoActs
 from probes.redact import SECRET_HEADERS, Redactor
 from probes.signatures import catalogue
 from probes.vocabulary import vocabulary
@@ -55,7 +55,13 @@ def classify(data: bytes) -> list[Answer]:
     found = blocks(data, copied)
     redactor = Redactor(_secrets(found))
     judge = _judge(copied)
-    answers = [_answer(block, judge, redactor) for block in found]
+    answers: list[Answer] = []
+    since = 0
+    for block in found:
+        if block.start >= since:
+            answer, whole = _answer(block, judge, redactor)
+            since = block.until if whole else since
+            answers.append(answer)
     if any(answer.form.startswith("HAR") for answer in answers):
         failed = [answer for answer in answers if _went_wrong(answer)]
         return failed or [answer for answer in answers if answer.attribution.code == "ok"]
@@ -84,24 +90,30 @@ def _judge(copied: Pages) -> Judge:
     return Judge(catalogue(), copied.as_text)
 
 
-def _answer(block: Block, judge: Judge, redactor: Redactor) -> Answer:
-    found = judge.attribute(block.exchange)
-    extracted = _by_ray(block.exchange) | dict(found.extracted)
+def _answer(block: Block, judge: Judge, redactor: Redactor) -> tuple[Answer, bool]:
+    """And whether it is about what follows, too."""
+    found, exchange = judge.attribute(block.exchange), block.exchange
+    if block.longer is not None and found.layer is Layer.UNKNOWN:
+        longer = judge.attribute(block.longer)
+        if longer.layer is not Layer.UNKNOWN:
+            found, exchange = longer, block.longer
+    extracted = _by_ray(exchange) | dict(found.extracted)
     found = replace(
         found,
         extracted={name: redactor.text(value) for name, value in extracted.items()},
         vendor_code=found.vendor_code and redactor.text(found.vendor_code),
     )
     row = vocabulary()[found.code]
-    return Answer(
+    answer = Answer(
         block.form,
-        replace(_redacted(block.exchange, redactor), attribution=found),
+        replace(_redacted(exchange, redactor), attribution=found),
         found,
         row.title,
         found.advice or row.advice,
         found.who_acts or row.who_acts,
         found.retryable,
     )
+    return answer, exchange is block.longer
 
 
 def _by_ray(exchange: Exchange) -> dict[str, str]:

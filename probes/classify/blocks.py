@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from probes.classify import exceptions, har, responses
 from probes.classify.bodies import LIMIT, document_at
-from probes.classify.exchanges import exchange, of_entry, of_response, of_told
+from probes.classify.exchanges import exchange, of_entry, of_response, of_told, with_body
 from probes.classify.text import plain
 
 if TYPE_CHECKING:
@@ -41,8 +41,15 @@ _NAMED_RAY = re.compile(r"(?i)\bray\b[^\n]{0,20}$")
 
 
 class Block(NamedTuple):
+    """From `start` of the text on. `longer`: the same with what follows up to `until`, where a body of plain text may
+    go on after an empty line.
+    """
+
     form: str
     exchange: Exchange
+    longer: Exchange | None = None
+    start: int = 0
+    until: int = 0
 
 
 class _Found(NamedTuple):
@@ -63,7 +70,7 @@ def blocks(data: bytes, pages: Pages) -> list[Block]:
     text = plain(data)
     if (entries := har.entries(text)) is not None:
         return [Block(f"HAR entry {entry.number}", of_entry(entry)) for entry in entries]
-    return [found.block for found in _Scan(text, pages).run()]
+    return [found.block._replace(start=found.start) for found in _Scan(text, pages).run()]
 
 
 class _Scan:
@@ -129,7 +136,12 @@ class _Scan:
             self._since = head.end()
             return None
         form = "response of curl -v" if head["mark"] else "response"
-        return _Found(head.start(), pasted.end, Block(form, of_response(pasted)))
+        made = of_response(pasted)
+        return _Found(
+            head.start(),
+            pasted.end,
+            Block(form, made, _longer(made, pasted.longer), until=min(limit, pasted.end + responses.LONGER)),
+        )
 
     def _told(self, at: int) -> _Found | None:
         if at < self._told_since:
@@ -138,8 +150,11 @@ class _Scan:
         if told is None:
             self._told_since = exceptions.line_end_at(self._text, at)  # its line was searched to that place
             return None
+        form, made = "line of a log" if told.log else "error of a client", of_told(told)
+        begun = told.body.start if told.body.form == "text" else len(self._text)
+        longer = self._text[begun : min(self._limit(told.end), begun + responses.LONGER)]
         return _Found(
-            at, told.end, Block("line of a log" if told.log else "error of a client", of_told(told)), told
+            at, told.end, Block(form, made, _longer(made, longer.strip()), until=begun + len(longer)), told
         )
 
     def _page(self, start: int, end: int) -> _Found:
@@ -216,3 +231,7 @@ def _fuller(one: _Found, other: _Found) -> _Found:
     elif status is not None:
         keep = replace(keep, status=status, error=None)
     return other._replace(start=one.start, block=Block(other.block.form, keep))
+
+
+def _longer(made: Exchange, text: str) -> Exchange | None:
+    return with_body(made, text) if len(text) > made.body_bytes > 0 else None

@@ -11,7 +11,9 @@ LIMIT = 1024 * 1024
 
 _MOST_OF_PYTHON = 64 * 1024
 _DEEPEST = 200
-_HTML = re.compile(r"<(?:!doctype\s+html|html\b|!--\[if|head\b|title\b|center\b|body\b)", re.IGNORECASE)
+_HTML = re.compile(
+    r"<(?:!doctype\s+html|\?xml\b|html\b|!--\[if|head\b|title\b|center\b|body\b)", re.IGNORECASE
+)
 _HTML_END = re.compile(r"</html\s*>(?:\s*<!--[^>]{0,200}-->)*\s*", re.IGNORECASE)
 _FRONTMATTER = re.compile(r"---\n(?:[a-z_]{1,40}: [^\n]{0,400}\n){1,30}---\n")
 _LAST = re.compile(
@@ -34,6 +36,9 @@ class Body(NamedTuple):
     end: int
     form: str
     """`json · html · markdown · text`, or empty."""
+
+    start: int = -1
+    """Of a text."""
 
 
 def body_at(text: str, start: int, limit: int, *, lines: bool = True) -> Body:
@@ -125,4 +130,4 @@ def _text(text: str, start: int, limit: int, *, lines: bool) -> Body:
         line = text.find("\n", start, limit)
         end = line if line >= 0 else limit
     said = text[start:end].strip()
-    return Body(said, end, "text" if said else "")
+    return Body(said, end, "text" if said else "", start)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from probes import attribution
 from probes.model import Attribution, Confidence, Layer
 from probes.response import ABSENT, Response, at
-from probes.signatures import Catalogue
+from probes.signatures import STRENGTHS, Catalogue
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _NEXT = {
 }
 _TITLE = re.compile(
     r"<title>\s*(?:[^<|]{1,255} \| )?([45]\d\d)\b|<h1>\s*(?:Error )?([45]\d\d)\b|^error code: ([45]\d\d)\s*$"
-    r"|(?m:^status: ([45]\d\d)$)"
+    r"|(?m:^status: ([45]\d\d)$)|\A(?:Error )?([45]\d\d)(?::| [A-Z])"
 )
 # https://platform.claude.com/docs/en/api/errors, https://platform.openai.com/docs/guides/error-codes
 _STATUS_OF = {
@@ -54,6 +54,7 @@ class Judge:
         bodies = tuple(one for one in whole.signatures if not one.by_headers)
         self._without_headers = Catalogue(bodies, whole.marks)
         self._by_headers = tuple(one for one in whole.signatures if one.by_headers)
+        self._rank = {one.id: STRENGTHS.index(one.row.strength) for one in whole.signatures}
 
     def attribute(self, exchange: Exchange) -> Attribution:
         """As `attribution.attribute`, for exchanges whose conditions say what they lack."""
@@ -80,8 +81,11 @@ class Judge:
         if found.confidence is Confidence.LOW:
             return replace(found, code=code)
         response = Response.of(seen)
+        at_least = self._rank.get(str(found.signature), 0)
         others = (
-            one.id for one in self._by_headers if one.layer is not found.layer and one.may_match(response)
+            one.id
+            for one in self._by_headers
+            if self._rank[one.id] <= at_least and one.layer is not found.layer and one.may_match(response)
         )
         if (other := next(others, None)) is not None:
             return replace(found, code=code, confidence=Confidence.LOW, runner_up=other, next_test=_MORE)

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _KEPT, _TAIL = 64 * 1024, 16 * 1024
 
 
+def with_body(made: Exchange, text: str) -> Exchange:
+    body = text.encode("utf-8", "replace")
+    return replace(made, body_head=body[:_KEPT], body_tail=body[_KEPT:][-_TAIL:], body_bytes=len(body))
+
+
 def of_response(pasted: responses.Pasted) -> Exchange:
     body = pasted.body if isinstance(pasted.body, bytes) else pasted.body.encode("utf-8", "replace")
     sized = pasted.headers.get("content-length", ["?"])[0]

@@ -27,6 +27,7 @@ _TUNNEL = re.compile(
 _NO_TUNNEL = re.compile(r"^\* CONNECT tunnel failed, response \d{3}", re.MULTILINE)
 _GZIPPED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
 _MAX_FIELDS = 500
+LONGER = 4_000
 
 
 class Pasted(NamedTuple):
@@ -42,12 +43,16 @@ class Pasted(NamedTuple):
     tunnel: bool | None
     """Answered to CONNECT, by a proxy: True where the tunnel came about, False where not."""
 
+    longer: str = ""
+    """All that may belong to a body of plain text, which need not end at an empty line."""
+
 
 def response_at(text: str, head: re.Match[str], limit: int, since: int) -> Pasted:
     """The response whose status line is `head`; what curl asked is looked for from `since` on."""
     headers, at = _fields(text, head)
     verbose = bool(head["mark"])
     body, end = _verbose_body(text, at, limit) if verbose else _body(text, at, limit, headers)
+    longer = _own(text, at, limit)[0] if verbose else text[at : max(at, min(limit, at + LONGER))]
     method, url, sent = _request(text[max(since, head.start() - LIMIT) : head.start()])
     around = text[head.end() : min(limit, end + 400)]
     tunnel = "onnection established" in head["reason"] or (verbose and bool(_TUNNEL.search(around)))
@@ -61,6 +66,7 @@ def response_at(text: str, head: re.Match[str], limit: int, since: int) -> Paste
         url,
         sent,
         tunnel or (False if refused else None),
+        longer.strip()[:LONGER],
     )
 
 
@@ -141,6 +147,12 @@ def _cut(body: Body) -> str:
 
 
 def _verbose_body(text: str, at: int, limit: int) -> tuple[str, int]:
+    said, end = _own(text, at, limit)
+    body = body_at(said, 0, len(said))
+    return (said.strip("\n") if body.form == "text" and "data:" in said else body.text), end
+
+
+def _own(text: str, at: int, limit: int) -> tuple[str, int]:
     """The lines that curl did not write itself, up to what it says when the transfer is over."""
     kept: list[str] = []
     end = at
@@ -154,9 +166,7 @@ def _verbose_body(text: str, at: int, limit: int) -> tuple[str, int]:
             break
         if not _CURL.match(line):
             kept.append(line)
-    said = "".join(kept)
-    body = body_at(said, 0, len(said))
-    return (said.strip("\n") if body.form == "text" and "data:" in said else body.text), end
+    return "".join(kept), end
 
 
 def _clear(body: str, headers: dict[str, list[str]]) -> str:

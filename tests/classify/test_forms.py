@@ -40,8 +40,11 @@ def recorded(sample, headers=None):
     )
 
 
-def key(found):
-    return found.layer, found.product, found.code, found.vendor_code, found.signature, found.confidence
+def key(found, *, headers=True):
+    """`headers`: without any, nothing is of high confidence, and nobody says when to come back."""
+    code = found.code if headers else found.code.removesuffix(".no_hint")
+    sure = found.confidence if headers or found.confidence is not Confidence.HIGH else Confidence.MEDIUM
+    return found.layer, found.product, code, found.vendor_code, found.signature, sure
 
 
 def whole(sample):
@@ -56,7 +59,7 @@ def test_a_pasted_response_is_judged_like_the_recorded_one(signature, sample, fo
     text = FORMS[form](sample.status, sample.headers, sample.body)
     (answer,) = classify(text.encode())
     if whole(sample) or not 200 <= sample.status < 300:
-        assert key(answer.attribution) == key(recorded(sample))
+        assert key(answer.attribution) == key(recorded(sample), headers=bool(sample.headers))
 
 
 @pytest.mark.parametrize("signature, sample", SAMPLES)
@@ -65,7 +68,7 @@ def test_what_curl_v_prints(signature, sample):
     (answer,) = classify(verbose(sample.status, sample.headers, sample.body).encode())
     assert answer.exchange.request.url == "https://api.example.com/v1/chat/completions"
     if sample.status >= 300:
-        assert key(answer.attribution)[:5] == key(recorded(sample))[:5]
+        assert key(answer.attribution)[:5] == key(recorded(sample), headers=bool(sample.headers))[:5]
 
 
 @pytest.mark.parametrize("signature, sample", [s for s in SAMPLES if s.values[1].status >= 400])
