@@ -9,13 +9,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from probes import strict_yaml
-from probes.bundled import find
+from probes.bundled import bundled, find
 from probes.model import STRICT
+from probes.patterns import Pattern
 from probes.signature_rows import Page
 from probes.signatures import Catalogue, catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _WINDOW = 4_000
 """Characters from the start of a page to its last mark."""
@@ -37,14 +39,14 @@ class Pages:
 
     as_text: Catalogue
     first: re.Pattern[str]
-    marks: tuple[tuple[re.Pattern[str], ...], ...]
+    marks: tuple[tuple[Pattern, ...], ...]
 
     def found(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each page in `text`."""
         for begun in islice(self.first.finditer(text), _MOST):
             start = begun.start()
             for first, *others in self.marks:
-                if (match := first.match(text, start)) is not None:
+                if (match := first.check().match(text, start)) is not None:
                     ends = [_end(other, text, start) for other in others]
                     if None not in ends:
                         yield start, max([match.end(), *(end for end in ends if end is not None)])
@@ -66,16 +68,24 @@ def pages() -> Pages:
             strict_yaml.refuse(
                 "the first text starts with ^: a page begins at a line", path, lines, (*where, "text", 0)
             )
-        try:
-            made.append(known[row.signature].as_text(row))
-        except re.error as fault:
-            strict_yaml.refuse(f"not a regex: {fault}", path, lines, where)
+        if path.parent != bundled("configs"):  # ours are compiled by a test, and else when they are used
+            for text in (*row.text, *row.extract.values()):
+                _check(text, path, lines, where)
+        made.append(known[row.signature].as_text(row))
     made.sort(key=lambda one: one.row.strength == "supporting")
     begins = "|".join(f"(?:{row.text[0][1:]})" for row in rows if row.text)
-    marks = tuple(tuple(re.compile(text, re.MULTILINE) for text in row.text) for row in rows if row.text)
-    return Pages(Catalogue(tuple(made), catalogue().marks), re.compile(f"^(?:{begins})", re.MULTILINE), marks)
+    marks = tuple(tuple(Pattern(text, re.MULTILINE) for text in row.text) for row in rows if row.text)
+    first = re.compile(f"^(?:{begins})", re.MULTILINE)
+    return Pages(Catalogue(tuple(made), catalogue().marks), first, marks)
 
 
-def _end(mark: re.Pattern[str], text: str, start: int) -> int | None:
-    match = mark.search(text, start, start + _WINDOW)
+def _check(text: str, path: Path, lines: strict_yaml.Lines, where: strict_yaml.KeyPath) -> None:
+    try:
+        re.compile(text)
+    except re.error as fault:
+        strict_yaml.refuse(f"not a regex: {text}: {fault}", path, lines, where)
+
+
+def _end(mark: Pattern, text: str, start: int) -> int | None:
+    match = mark.check().search(text, start, start + _WINDOW)
     return match.end() if match else None
