@@ -65,7 +65,7 @@ def _paragraph(answer: Answer, words: Replies) -> str:
         parts.append(words.whose[answer.who_acts])
         if answer.who_acts is WhoActs.CUSTOMER:
             parts.append(_line(words.do, found.code, found.layer))
-    if found.code not in _UNPROVEN:
+    if found.code not in _UNPROVEN and (answer.retryable or not _is_unsure(answer)):
         parts.append(_retry(answer, words))
     return " ".join(" ".join(part.split()) for part in parts if part)
 

@@ -38,8 +38,13 @@ def rows(answer: Answer) -> Iterator[tuple[str, str]]:
     """(label, text) in the order a person asks: seen, means, do, look up, next."""
     found = answer.attribution
     yield "pasted", _pasted(answer)
-    yield "seen", _seen(answer.exchange)
-    yield "means", vocabulary()[found.code].meaning.strip()
+    location = found.extracted.get("location")
+    yield "seen", f"{_seen(answer.exchange)}{f', which leads to {location}' if location else ''}"
+    by_status = found.layer is Layer.UNKNOWN and found.code != "not_told" and "body" in answer.lacks
+    yield (
+        "means",
+        f"{'if it is what its status says: ' if by_status else ''}{vocabulary()[found.code].meaning.strip()}",
+    )
     if found.transit:
         yield "passed", f"{', '.join(found.transit)}, {_made(answer)}"
     yield "sure", _sure(answer)
@@ -99,6 +104,8 @@ def _sure(answer: Answer) -> str:
 def _retry(answer: Answer) -> str:
     after = answer.attribution.extracted.get("retry_after")
     said = _RETRY[answer.retryable]
+    if answer.retryable is False and answer.attribution.layer is Layer.UNKNOWN:
+        said = "probably not"
     return f"{said}, after {after} s" if after and after.isdecimal() and answer.retryable else said
 
 

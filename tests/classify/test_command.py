@@ -53,6 +53,25 @@ def test_a_person_reads_seen_do_look_up_and_next(pasted, capsys):
     assert out.isascii()
 
 
+def test_a_status_alone_is_not_said_to_be_what_it_usually_is(tmp_path, capsys):
+    """Whether the body was the API's own is not known where it was not pasted."""
+    path = tmp_path / "x.txt"
+    path.write_text("openai.PermissionDeniedError: Error code: 403")
+    assert main(["classify", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "not in it: headers and body" in out
+    assert "means     if it is what its status says: " in out
+    assert "retry     probably not" in out
+
+
+def test_a_redirect_says_where_to(tmp_path, capsys):
+    """Without what a stranger could put into a terminal."""
+    path = tmp_path / "x.txt"
+    path.write_text("HTTP/1.1 301 Moved\nlocation: https://b.example/v1/\x1b[2J\n\n")
+    assert main(["classify", str(path)]) == 0
+    assert "which leads to https://b.example/v1/" in capsys.readouterr().out
+
+
 def test_standard_input_and_json(monkeypatch, capsys):
     """`-` reads, `--json -` writes; people then read the other stream."""
     monkeypatch.setattr(sys, "stdin", Stdin(BLOCKED.encode()))
@@ -113,7 +132,7 @@ def test_a_reply_for_every_situation(code):
     for layer in Layer:
         for who in WhoActs:
             for retryable in (True, False, None):
-                for sure in Confidence:
+                for sure in (Confidence.LOW, Confidence.HIGH):
                     found = _with(answer, code, layer, who, retryable, sure)
                     text = reply([found])
                     assert text.count("\n") in {0, 2}
@@ -137,6 +156,7 @@ def test_a_reply_claims_nothing_on_weak_evidence():
     assert "curl -i" in text
     assert "not your key" in text
     assert "ours to change" not in text
+    assert "does not help" not in text
 
 
 def test_a_reply_says_when_to_come_back():
