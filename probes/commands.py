@@ -94,6 +94,12 @@ def report(arguments: Namespace) -> int:
     return 0
 
 
+def classify(arguments: Namespace) -> int:
+    from probes import pasted
+
+    return pasted.run(arguments)
+
+
 def explain(arguments: Namespace) -> int:
     from probes.vocabulary import explain as explained
 

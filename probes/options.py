@@ -46,7 +46,7 @@ def parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for add in (_demo, _run, _plan, _report, _explain, _clients, _validate, _init, _lab):
+    for add in (_demo, _run, _plan, _report, _classify, _explain, _clients, _validate, _init, _lab):
         add(commands)
     return parser
 
@@ -87,6 +87,19 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "report", "show a stored run again")
     parser.add_argument("run", metavar="RUN", help="its id, or a file")
     _report_flags(parser)
+
+
+def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "classify", "say who made a pasted error, whose move it is, and what to do; sends nothing"
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a response, HAR file, exception, copied page, ray id or a whole ticket; - for standard input",
+    )
+    parser.add_argument("--json", metavar="OUT", help="the answers as JSON; - for standard output")
+    parser.add_argument("--reply", action="store_true", help="write the text to send to the customer instead")
 
 
 def _explain(commands: argparse._SubParsersAction[Parser]) -> None:

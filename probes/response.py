@@ -5,7 +5,6 @@ Hostile input is ordinary here: random bytes, wrong UTF-8, JSON nested ten thous
 
 from __future__ import annotations
 
-import email.utils
 import json
 import re
 from collections.abc import Mapping
@@ -116,6 +115,8 @@ def retry_after(value: str | None) -> float | None:
         return None
     if _DELAY.fullmatch(value.strip()):
         return float(value)
+    import email.utils  # noqa: PLC0415 - loads sockets, and few servers give a date
+
     try:
         when = email.utils.parsedate_to_datetime(value)
         left = (when - email.utils.localtime()).total_seconds() if when.tzinfo else None

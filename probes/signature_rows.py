@@ -1,4 +1,4 @@
-"""What may stand in `configs/signatures/<product>.yaml`?"""
+"""What may stand in `configs/signatures/<product>.yaml` and in `configs/pasted.yaml`?"""
 
 from __future__ import annotations
 
@@ -115,3 +115,20 @@ class Product:
     forward: bool = False
     transit: Mapping[str, str] = field(default_factory=dict)
     extract: Mapping[str, Extract] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How the answer of `signature` looks where people copy it: text without markup, status and headers.
+
+    All of `text` must be found, `^` and `$` being those of a line; the first says where the page begins. `status`
+    without text: one that nobody else uses. `extract`: name → regex whose first group is read.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    signature: str
+    text: tuple[str, ...] = ()
+    status: tuple[int, ...] = ()
+    strength: Literal["strong", "supporting"] = "strong"
+    extract: Mapping[str, str] = field(default_factory=dict)

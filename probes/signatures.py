@@ -8,21 +8,22 @@ values and at anchored places of the body, never "anywhere": a CSP that names a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from probes import strict_yaml
-from probes.bundled import names
+from probes.bundled import bundled, names
 from probes.model import Layer
+from probes.patterns import Pattern
 from probes.response import ABSENT, Path, Response, at
-from probes.signature_rows import Extract, JsonTest, Product, Row, Scalar, Strength
+from probes.signature_rows import Extract, JsonTest, Match, Page, Product, Row, Scalar, Strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_STRENGTHS: tuple[Strength, ...] = ("exclusive", "strong", "supporting")
+STRENGTHS: tuple[Strength, ...] = ("exclusive", "strong", "supporting")
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -33,6 +34,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _OUTSIDE_IN = list(Layer)
+_BUNDLED = bundled("configs", "signatures")
 _PATH = re.compile(r"\$(?:\.[\w-]+|\[\d+\])*")
 _STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 _ANCHORS = ("^", "<")
@@ -42,7 +44,7 @@ _ANCHORS = ("^", "<")
 class _JsonCondition:
     path: Path
     test: JsonTest
-    regex: re.Pattern[str] | None
+    regex: Pattern | None
 
     def holds(self, document: Any) -> bool:
         value, test = at(document, self.path), self.test
@@ -61,7 +63,7 @@ class _JsonCondition:
 class _Reader:
     where: Extract
     path: Path
-    regex: re.Pattern[str] | None
+    regex: Pattern | None
 
     def read(self, seen: Response) -> str | None:
         for text in self._texts(seen):
@@ -88,9 +90,9 @@ class Signature:
     forward: bool
     row: Row
     _status: frozenset[int]
-    _headers: tuple[tuple[str, re.Pattern[str]], ...]
+    _headers: tuple[tuple[str, Pattern], ...]
     _json: tuple[_JsonCondition, ...]
-    _body: tuple[re.Pattern[str], ...]
+    _body: tuple[Pattern, ...]
     _readers: tuple[tuple[str, _Reader], ...]
 
     def matches(self, seen: Response) -> bool:
@@ -100,9 +102,40 @@ class Signature:
             and (not match.content_type or seen.media_type in match.content_type)
             and all(_any_value(seen, name, regex) for name, regex in self._headers)
             and not any(name in seen.headers for name in match.absent)
-            and (not self._json or seen.document is not ABSENT)
+            and self._says(seen)
+        )
+
+    def may_match(self, seen: Response) -> bool:
+        """Whether it matches but for the headers, which are not known; never by the status alone."""
+        known = not self._status or seen.status in self._status
+        return known and bool(self._json or self._body) and self._says(seen)
+
+    def _says(self, seen: Response) -> bool:
+        return (
+            (not self._json or seen.document is not ABSENT)
             and all(condition.holds(seen.document) for condition in self._json)
             and all(regex.search(seen.text) for regex in self._body)
+        )
+
+    @property
+    def by_headers(self) -> bool:
+        """Something of it can't be told without the headers."""
+        return bool(self._headers or self.row.match.absent or self.row.match.content_type)
+
+    def as_text(self, page: Page) -> Signature:
+        """The same answer as people copy it: known by `page` alone."""
+        readers = tuple(
+            (name, _Reader(Extract(body=text), (), Pattern(text, re.MULTILINE)))
+            for name, text in page.extract.items()
+        )
+        return replace(
+            self,
+            row=replace(self.row, strength=page.strength, match=Match()),
+            _status=frozenset(page.status),
+            _headers=(),
+            _json=(),
+            _body=tuple(Pattern(text, re.MULTILINE) for text in page.text),
+            _readers=readers + self._readers,
         )
 
     def read(self, seen: Response) -> dict[str, str]:
@@ -119,7 +152,7 @@ class Catalogue:
     """`signatures` strongest first; among equals those of a named product, then the order of the files."""
 
     signatures: tuple[Signature, ...]
-    marks: tuple[tuple[str, Layer, tuple[tuple[str, re.Pattern[str]], ...]], ...]
+    marks: tuple[tuple[str, Layer, tuple[tuple[str, Pattern], ...]], ...]
 
     def matching(self, seen: Response) -> list[Signature]:
         return [signature for signature in self.signatures if signature.matches(seen)]
@@ -142,26 +175,30 @@ def catalogue() -> Catalogue:
 def load(files: Iterable[File]) -> Catalogue:
     """Raises ConfigError with file, line and key: an unknown key, a bad regex or path, an id that stands twice."""
     signatures: list[Signature] = []
-    marks: list[tuple[str, Layer, tuple[tuple[str, re.Pattern[str]], ...]]] = []
+    marks: list[tuple[str, Layer, tuple[tuple[str, Pattern], ...]]] = []
     for path in files:
         compiler, product = _read(path)
         signatures += compiler.signatures(product, {one.id for one in signatures})
         if product.product and product.transit:
             marks.append((product.product, product.layer, compiler.headers(product.transit, ("transit",))))
-    signatures.sort(key=lambda one: (_STRENGTHS.index(one.row.strength), one.product is None))
+    signatures.sort(key=lambda one: (STRENGTHS.index(one.row.strength), one.product is None))
     marks.sort(key=lambda mark: _OUTSIDE_IN.index(mark[1]))
     return Catalogue(tuple(signatures), tuple(marks))
 
 
 def _read(path: File) -> tuple[_Compiler, Product]:
     data, lines = strict_yaml.load(path)
-    return _Compiler(path, lines), strict_yaml.check(data, Product, path=path, lines=lines)
+    return _Compiler(path, lines, path.parent == _BUNDLED), strict_yaml.check(
+        data, Product, path=path, lines=lines
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiler:
     file: File
     lines: strict_yaml.Lines
+    ours: bool
+    """Bundled: a test has compiled its regexes."""
 
     def signatures(self, product: Product, taken: set[str]) -> list[Signature]:
         made = []
@@ -193,7 +230,7 @@ class _Compiler:
 
     def headers(
         self, wanted: Mapping[str, str], where: strict_yaml.KeyPath
-    ) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    ) -> tuple[tuple[str, Pattern], ...]:
         return tuple((name.lower(), self._regex(text, (*where, name))) for name, text in wanted.items())
 
     def _statuses(self, one: int | str, where: strict_yaml.KeyPath) -> range:
@@ -209,7 +246,7 @@ class _Compiler:
     def _reader(self, one: Extract, where: strict_yaml.KeyPath) -> _Reader:
         path = self._path(one.json, (*where, "json")) if one.json else ()
         regex = self._maybe(one.body or one.regex, where)
-        if regex is not None and not regex.groups:
+        if regex is not None and not self.ours and not regex.check().groups:
             self._refuse("the regex has no group to read", where)
         return _Reader(one, path, regex)
 
@@ -218,25 +255,28 @@ class _Compiler:
             self._refuse(f"{text!r} is not a path like $.error.type or $.data[0].id", where)
         return tuple(key or int(index) for key, index in _STEP.findall(text))
 
-    def _anchored(self, text: str, where: strict_yaml.KeyPath) -> re.Pattern[str]:
+    def _anchored(self, text: str, where: strict_yaml.KeyPath) -> Pattern:
         if not text.removeprefix("(?i)").startswith(_ANCHORS):
             self._refuse("a body regex starts with ^ or with a tag; a word anywhere proves nothing", where)
         return self._regex(text, where)
 
-    def _maybe(self, text: str | None, where: strict_yaml.KeyPath) -> re.Pattern[str] | None:
+    def _maybe(self, text: str | None, where: strict_yaml.KeyPath) -> Pattern | None:
         return self._regex(text, where) if text is not None else None
 
-    def _regex(self, text: str, where: strict_yaml.KeyPath) -> re.Pattern[str]:
-        try:
-            return re.compile(text)
-        except re.error as fault:
-            self._refuse(f"not a regex: {fault}", where)
+    def _regex(self, text: str, where: strict_yaml.KeyPath) -> Pattern:
+        pattern = Pattern(text)
+        if not self.ours:
+            try:
+                pattern.check()
+            except re.error as fault:
+                self._refuse(f"not a regex: {fault}", where)
+        return pattern
 
     def _refuse(self, problem: str, where: strict_yaml.KeyPath) -> NoReturn:
         strict_yaml.refuse(problem, self.file, self.lines, where)
 
 
-def _any_value(seen: Response, name: str, regex: re.Pattern[str]) -> bool:
+def _any_value(seen: Response, name: str, regex: Pattern) -> bool:
     return any(regex.search(value) for value in seen.headers.get(name, ()))
 
 

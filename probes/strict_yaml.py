@@ -3,51 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import fields, is_dataclass
-from functools import lru_cache
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    NoReturn,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
 
-from probes.errors import ConfigError, did_you_mean
+from probes import shapes
+from probes.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
 Lines = dict[KeyPath, int]
 VERSION = 1
 _SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_STR, _SEQ, _MAP = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map"))
 _ECHO = 60  # characters of a wrong value worth repeating
-
-_WANTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "dataclass_type": "a mapping",
-    "list_type": "a list",
-    "tuple_type": "a list",
-}
 
 
 class _Loader(_SAFE):  # type: ignore[misc]  # of yaml, which has no types
@@ -78,7 +50,7 @@ def load(path: Path) -> tuple[dict[str, Any], Lines]:
         raise ConfigError(f"is required; write `version: {VERSION}`", path=path, line=1, key="version")
     version = data.pop("version")
     if version is True or version != VERSION:
-        said = f"is {_echo(version)}; this edgeprobe reads version {VERSION}"
+        said = f"is {echo(version)}; this edgeprobe reads version {VERSION}"
         refuse(said, path, lines, ("version",))
     return data, lines
 
@@ -89,13 +61,12 @@ def check(data: object, shape: type[T], *, path: Path | str, lines: Lines | None
     Raises ConfigError for the first problem, an unknown key before all others: it is what explains the rest.
     Keys of `data` that `lines` has not are the caller's own and never suggested.
     """
-    # Pydantic's strict mode takes lists for tuples and mappings for dataclasses only from JSON.
-    text = json.dumps(data, default=str)
-    hashable: Any = shape
     try:
-        checked: T = _adapter(hashable).validate_json(text, strict=True, extra="forbid")
-    except ValidationError as fault:
-        _explain(fault, shape, json.loads(text), path, lines or {})
+        checked: T = shapes.built(data, shape)
+    except shapes.Misfit:
+        from probes import misfits
+
+        checked = misfits.check(data, shape, path, lines or {})
     return checked
 
 
@@ -111,9 +82,14 @@ def key_path(path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
-@lru_cache
-def _adapter(shape: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(shape)
+def echo(value: object) -> str:
+    """A value in the words of YAML, short enough for a line."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _ECHO else f"{text[:_ECHO]}…"
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -133,8 +109,7 @@ def _parse(path: Path) -> tuple[Any, Lines]:
             node = loader.get_single_node()
             if node is None:
                 return None, lines
-            _note_lines(node, (), lines, path)
-            return loader.construct_document(node), lines
+            return _Reading(loader, lines, path).value(node, ()), lines
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as fault:
@@ -146,117 +121,40 @@ def _parse(path: Path) -> tuple[Any, Lines]:
         raise ConfigError(f"not YAML: {fault}", path=path) from None
 
 
-def _note_lines(
-    node: yaml.Node, at: KeyPath, lines: Lines, path: Path, above: tuple[yaml.Node, ...] = ()
-) -> None:
-    lines.setdefault(at, node.start_mark.line + 1)
-    if node in above:
-        refuse("is an alias of what holds it", path, lines, at[:-1])
-    if isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            _note_lines(item, (*at, index), lines, path, (*above, node))
-    elif isinstance(node, yaml.MappingNode):
+class _Reading:
+    """Values and lines in one walk: PyYAML's own construction would be half of what reading costs."""
+
+    def __init__(self, loader: Any, lines: Lines, path: Path) -> None:
+        self._loader, self._lines, self._path = loader, lines, path
+
+    def value(self, node: yaml.Node, at: KeyPath, above: tuple[yaml.Node, ...] = ()) -> Any:
+        self._lines.setdefault(at, node.start_mark.line + 1)
+        if node in above:
+            refuse("is an alias of what holds it", self._path, self._lines, at[:-1])
+        if node.tag == _STR:
+            return node.value
+        if isinstance(node, yaml.SequenceNode):
+            inside = (*above, node)
+            read = [self.value(item, (*at, index), inside) for index, item in enumerate(node.value)]
+            return read if node.tag == _SEQ else self._loader.construct_object(node, deep=True)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, at, (*above, node))
+        return self._loader.construct_object(node, deep=True)
+
+    def _mapping(self, node: yaml.MappingNode, at: KeyPath, above: tuple[yaml.Node, ...]) -> Any:
         seen: set[str] = set()
+        read: dict[Any, Any] = {}
+        plain = node.tag == _MAP
         for key, value in node.value:
             name = str(key.value)
-            lines[*at, name] = key.start_mark.line + 1
+            self._lines[*at, name] = key.start_mark.line + 1
             if name in seen:
-                refuse("stands twice", path, lines, (*at, name))
+                refuse("stands twice", self._path, self._lines, (*at, name))
             if (kind := key.tag.rpartition(":")[2]) not in {"str", "int", "merge"}:
-                refuse(f"YAML reads this key as {kind}; put it in quotes", path, lines, (*at, name))
+                said = f"YAML reads this key as {kind}; put it in quotes"
+                refuse(said, self._path, self._lines, (*at, name))
             seen.add(name)
-            _note_lines(value, (*at, name), lines, path, (*above, node))
-
-
-# --- explaining ------------------------------------------------------------------------------------------
-
-
-def _explain(fault: ValidationError, shape: Any, data: object, path: Path | str, lines: Lines) -> NoReturn:
-    errors = fault.errors(include_url=False)
-    error = min(errors, key=lambda e: not _is_unknown_key(e))
-    at = _existing(error["loc"], data)
-    if _is_unknown_key(error):
-        valid = _keys_at(shape, at[:-1]) - _filled_in(data, at[:-1], lines)
-        refuse("unknown key" + did_you_mean(str(at[-1]), valid), path, lines, at)
-    if error["type"] in {"missing", "missing_argument"}:
-        refuse("is required", path, lines, (*at, error["loc"][-1]))
-    refuse(_said(error), path, lines, at)
-
-
-def _is_unknown_key(error: ErrorDetails) -> bool:
-    return error["type"] in {"unexpected_keyword_argument", "extra_forbidden"}
-
-
-def _said(error: ErrorDetails) -> str:
-    given = error["input"]
-    if error["type"] in {"literal_error", "enum"}:
-        expected = str(error.get("ctx", {}).get("expected", ""))
-        words = re.findall(r"'([^']*)'", expected)
-        if not isinstance(given, str) and str(given) in words:
-            return f"must be text, not {_echo(given)}; put it in quotes"
-        return f"{_echo(given)} is not valid{did_you_mean(str(given), words) if words else f'; valid: {expected}'}"
-    if wanted := _WANTED.get(error["type"]):
-        quote = "; put it in quotes" if wanted == "text" and isinstance(given, int | float) else ""
-        return f"must be {wanted}, not {_echo(given)}{quote}"
-    message = error["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return f"{message[:1].lower()}{message[1:]}, not {_echo(given)}"
-
-
-def _echo(value: object) -> str:
-    """A value in the words of YAML, short enough for a line."""
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= _ECHO else f"{text[:_ECHO]}…"
-
-
-def _existing(loc: KeyPath, data: Any) -> KeyPath:
-    """The part of pydantic's location that is a path in the file: it also names union members, which are not."""
-    at: list[str | int] = []
-    for part in loc:
-        held = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
-        if part in held:
-            data = data[part]
-            at.append(part)
-    return tuple(at)
-
-
-def _filled_in(data: Any, at: KeyPath, lines: Lines) -> set[str]:
-    for part in at:
-        data = data[part]
-    return {key for key in data if lines and (*at, key) not in lines}
-
-
-def _keys_at(shape: Any, at: KeyPath) -> set[str]:
-    """The valid keys of the dataclasses that may stand at `at`."""
-    shapes = list(_dataclasses(shape))
-    for part in at:
-        shapes = [inner for outer in shapes for inner in _inside(outer, part)]
-    return {name for found in shapes for name in _keys(found)}
-
-
-def _keys(shape: Any) -> Mapping[str, Any]:
-    """Key in the file → type; a field that is a Python keyword carries its key as a pydantic alias."""
-    hints = get_type_hints(shape, include_extras=True)
-    return {_alias(hints[field.name]) or field.name: hints[field.name] for field in fields(shape)}
-
-
-def _alias(hint: Any) -> str | None:
-    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((extra.alias for extra in extras if getattr(extra, "alias", None)), None)
-
-
-def _inside(shape: Any, part: str | int) -> list[Any]:
-    """A part that is no field is the index or key of a container, whose dataclasses `shape` already is."""
-    keys = _keys(shape)
-    return list(_dataclasses(keys[part])) if isinstance(part, str) and part in keys else [shape]
-
-
-def _dataclasses(hint: Any) -> Iterator[Any]:
-    if is_dataclass(hint):
-        yield hint
-    else:
-        for inner in get_args(hint):
-            yield from _dataclasses(inner)
+            as_read = self._loader.construct_object(key) if kind == "int" else name
+            read[as_read] = self.value(value, (*at, name), above)
+            plain = plain and kind != "merge"
+        return read if plain else self._loader.construct_object(node, deep=True)

@@ -37,6 +37,7 @@ FLAGS = {
     "run": TARGET | CHOICE | REPORTS | {"--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE,
     "report": REPORTS,
+    "classify": {"--json", "--reply"},
     "explain": set(),
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},

@@ -12,6 +12,7 @@ from probes import store
 from probes.model import Route, Run, Spend, Target, Verdict
 
 SDKS = {"openai", "anthropic", "httpx", "httpx2", "aiohttp"}
+YAML = {"yaml"}
 FILES = {"yaml", "pydantic"}
 SHOWN = {"rich"}
 _CHILD = (
@@ -23,7 +24,9 @@ COMMANDS = {
     ("--version",): set(),
     ("--help",): set(),
     ("run", "--help"): set(),
-    ("explain", "ok"): FILES,
+    ("explain", "ok"): YAML,
+    ("classify", "pasted.txt"): YAML | SHOWN,
+    ("classify", "pasted.txt", "--reply"): YAML,
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,
     ("init", "new"): FILES,
@@ -38,6 +41,7 @@ def test_a_command_loads_no_more_than_it_needs(tmp_path, monkeypatch, words, all
     monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path / "reports"))
     if words[0] == "report":
         store.save(stored())
+    (tmp_path / "pasted.txt").write_text("HTTP/2 403\nserver: cloudflare\n\nerror code: 1010\n")
     child = [sys.executable, "-c", _CHILD, *words]
     ran = subprocess.run(
         child, capture_output=True, text=True, check=False, cwd=tmp_path, env=dict(os.environ)

@@ -13,6 +13,7 @@ from exchanges import exchange
 from probes import strict_yaml
 from probes.attribution import attribute
 from probes.bundled import names
+from probes.classify.pages import pages
 from probes.errors import ConfigError
 from probes.model import Confidence, Layer
 from probes.signature_rows import Product
@@ -158,6 +159,19 @@ def test_a_shape_that_anybody_speaks_is_never_exclusive():
     for one in catalogue().signatures:
         assert one.product or one.row.strength != "exclusive", one.id
         assert one.layer is not Layer.UNKNOWN or one.row.strength == "supporting", one.id
+
+
+@pytest.mark.parametrize("name", ["signatures", "pasted"])
+def test_every_regex_of_ours_compiles(name: str):
+    """They are compiled when they are first used, so that a mistake in one would show late."""
+    found = catalogue().signatures if name == "signatures" else pages().as_text.signatures
+    for one in found:
+        conditions = [test.regex for test in one._json if test.regex]
+        for regex in (*one._body, *(pattern for _, pattern in one._headers), *conditions):
+            assert regex.check()
+        for _, reader in one._readers:
+            assert reader.regex is None or reader.regex.check().groups
+    assert all(regex.check() for _, _, marks in catalogue().marks for _, regex in marks)
 
 
 def test_loading_every_file_is_fast():

@@ -93,6 +93,7 @@ CODES = [
     "probe.bug",
     "probe.tainted",
     "not_measured",
+    "not_told",
     "acceptance.expired",
     "acceptance.unused",
     "usage.over_cap",
@@ -125,6 +126,7 @@ INCONCLUSIVE = {
     "probe.bug",
     "probe.tainted",
     "not_measured",
+    "not_told",
 }
 
 

@@ -80,19 +80,23 @@ class Page:
         accepted = " (accepted)" if finding.accepted else ""
         title = Text(f"{mark} ", style=style).append(self.clean(finding.title) + accepted, style="bold")
         # Two questions can meet the same trouble; the other formats name the case.
-        tag = Text(self.clean(f"{finding.kind} · {tagged(finding)}"), style="dim")
-        if title.cell_len + tag.cell_len + 2 <= self._console.width:
-            gap = " " * (self._console.width - title.cell_len - tag.cell_len)
-            self._console.print(title.append(gap).append_text(tag))
-        else:
-            self._console.print(title)
-            self._console.print(Text("  ").append_text(tag))
+        self.heading(title, f"{finding.kind} · {tagged(finding)}")
         for label, text in rows(finding):
             self.row(label, text)
         if (again := repeat(finding)) is not None:
             command, run = again
             self.command("repeat", command)
             self.row("", f"({run})")
+
+    def heading(self, title: Text, tag: str) -> None:
+        """`title` with `tag` at the right end of its line, or below it where it does not fit."""
+        small = Text(self.clean(tag), style="dim")
+        if title.cell_len + small.cell_len + 2 <= self._console.width:
+            gap = " " * (self._console.width - title.cell_len - small.cell_len)
+            self._console.print(title.append(gap).append_text(small))
+        else:
+            self._console.print(title)
+            self._console.print(Text("  ").append_text(small))
 
     def row(self, label: str, text: str) -> None:
         """`text` beside its label, wrapped under itself."""

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.wire.curl_trace import Dechunker, Trace
+from probes.wire.chunks import Dechunker
+from probes.wire.curl_trace import Trace
 
 REQUEST = b"POST /v1/x HTTP/1.1\r\nHost: api.test\r\nUser-Agent: curl/7.88.1\r\nContent-Length: 2\r\n\r\n"
 OK = [b"HTTP/1.1 200 OK\r\n", b"Content-Type: application/json\r\n", b"Content-Length: 2\r\n", b"\r\n"]

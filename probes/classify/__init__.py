@@ -1,0 +1,162 @@
+"""What does a pasted error say: who made it, whose move is it, and what is to be done?
+
+A text (response, HAR file, exception, copied page, ticket) becomes one exchange for each answer in it, and each is
+attributed like one that was recorded, as far as what was pasted bears it. Nothing is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from probes.classify.blocks import Block, blocks
+from probes.classify.evidence import LACKS, Judge
+from probes.classify.pages import Pages, pages
+from probes.model import Exchange, Layer, WhoActs
+from probes.redact import SECRET_HEADERS, Redactor
+from probes.signatures import catalogue
+from probes.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from probes.model import Attribution
+
+SCHEMA = "edgeprobe.classify/1"
+_ATTRIBUTION = (
+    "layer", "product", "code", "vendor_code", "signature", "confidence", "runner_up", "transit", "next_test",
+)  # fmt: skip
+_RAY = re.compile(r"([0-9a-f]{16})(?:-([A-Z]{3}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer in the text. `form`: as what it was pasted; `title` and `advice` are never empty."""
+
+    form: str
+    exchange: Exchange
+    attribution: Attribution
+    title: str
+    advice: str
+    who_acts: WhoActs
+    retryable: bool | None
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        found: tuple[str, ...] = tuple(self.exchange.conditions.get(LACKS, ()))
+        return tuple(name for name in found if name != "end")
+
+
+def classify(data: bytes) -> list[Answer]:
+    """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's."""
+    copied = pages()
+    found = blocks(data, copied)
+    redactor = Redactor(_secrets(found))
+    judge = _judge(copied)
+    answers: list[Answer] = []
+    since = 0
+    for block in found:
+        if block.start >= since:
+            answer, whole = _answer(block, judge, redactor)
+            since = block.until if whole else since
+            answers.append(answer)
+    if any(answer.form.startswith("HAR") for answer in answers):
+        failed = [answer for answer in answers if _went_wrong(answer)]
+        return failed or [answer for answer in answers if answer.attribution.code == "ok"]
+    return answers
+
+
+def to_document(answers: Iterable[Answer]) -> dict[str, Any]:
+    """`edgeprobe.classify/1`."""
+    return {"schema": SCHEMA, "blocks": [_block(answer) for answer in answers]}
+
+
+def _block(answer: Answer) -> dict[str, Any]:
+    row = {name: getattr(answer.attribution, name) for name in _ATTRIBUTION}
+    row["transit"] = list(answer.attribution.transit)
+    said = {
+        "title": answer.title,
+        "advice": answer.advice,
+        "retryable": answer.retryable,
+        "who_acts": answer.who_acts,
+    }
+    return row | said
+
+
+@lru_cache
+def _judge(copied: Pages) -> Judge:
+    return Judge(catalogue(), copied.as_text)
+
+
+def _answer(block: Block, judge: Judge, redactor: Redactor) -> tuple[Answer, bool]:
+    """And whether it is about what follows, too."""
+    found, exchange = judge.attribute(block.exchange), block.exchange
+    if block.longer is not None and found.layer is Layer.UNKNOWN:
+        longer = judge.attribute(block.longer)
+        if longer.layer is not Layer.UNKNOWN:
+            found, exchange = longer, block.longer
+    extracted = _by_ray(exchange) | dict(found.extracted)
+    found = replace(
+        found,
+        extracted={name: redactor.text(value) for name, value in extracted.items()},
+        vendor_code=found.vendor_code and redactor.text(found.vendor_code),
+    )
+    row = vocabulary()[found.code]
+    answer = Answer(
+        block.form,
+        replace(_redacted(exchange, redactor), attribution=found),
+        found,
+        row.title,
+        found.advice or row.advice,
+        found.who_acts or row.who_acts,
+        found.retryable,
+    )
+    return answer, exchange is block.longer
+
+
+def _by_ray(exchange: Exchange) -> dict[str, str]:
+    """Every answer that came through Cloudflare can be looked up, whoever made it."""
+    match = _RAY.fullmatch(exchange.header("cf-ray") or "")
+    return (
+        {name: value for name, value in zip(("ray", "colo"), match.groups(), strict=True) if value}
+        if match
+        else {}
+    )
+
+
+def _redacted(exchange: Exchange, redactor: Redactor) -> Exchange:
+    error = exchange.error
+    return replace(
+        exchange,
+        request=replace(exchange.request, url=redactor.text(exchange.request.url), headers=()),
+        headers=redactor.tree(exchange.headers),
+        body_head=redactor.data(exchange.body_head),
+        body_tail=redactor.data(exchange.body_tail),
+        facts={},
+        error=error and replace(error, text=redactor.text(error.text)),
+    )
+
+
+def _secrets(found: Iterable[Block]) -> set[str]:
+    """What stands in the headers of pasted requests, alone and without the scheme: a server may echo it."""
+    values = {
+        value
+        for block in found
+        for name, value in block.exchange.request.headers
+        if name.lower() in SECRET_HEADERS
+    }
+    return (
+        values | {value.partition(" ")[2] for value in values} | {value.partition("=")[2] for value in values}
+    )
+
+
+def _went_wrong(answer: Answer) -> bool:
+    """A failed entry by its status, or by what it holds where the API was asked."""
+    status = answer.exchange.status
+    if status is None or status >= 400:
+        return True
+    refused = answer.attribution.code.startswith(("blocked", "challenged"))
+    api = answer.exchange.conditions.get("api", False)
+    return refused or (bool(api) and answer.attribution.code not in {"ok", "not_told"})

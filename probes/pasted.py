@@ -1,0 +1,70 @@
+"""What does `edgeprobe classify` do with a pasted text?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from probes import outputs
+from probes.classify import classify, to_document, told
+from probes.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from probes.classify import Answer
+
+_MOST_MIB = 64
+
+
+def run(arguments: Namespace) -> int:
+    """0; UsageError where nothing can be read."""
+    outputs.check(arguments)
+    answers = classify(_read(arguments.file))
+    if not answers:
+        raise UsageError(f"{arguments.file}: holds no response, no exception, no error page and no ray id")
+    with outputs.without_commands(outputs.person(arguments)):
+        _show(answers, arguments)
+    if arguments.json is not None:
+        _write(json.dumps(to_document(answers), indent=2) + "\n", arguments.json)
+    return 0
+
+
+def _show(answers: Sequence[Answer], arguments: Namespace) -> None:
+    out = outputs.person(arguments)
+    if arguments.reply:
+        from probes.classify.replies import reply
+
+        out.write(f"{reply(answers)}\n")
+        return
+    from probes.reporters.answers import Row, report
+
+    report([Row(answer.title, told.tag(answer), tuple(told.rows(answer))) for answer in answers], out)
+
+
+def _write(text: str, name: str) -> None:
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(name).write_text(text, "utf-8")
+    except OSError as fault:
+        raise UsageError(f"--json {name}: {fault.strerror}") from None
+
+
+def _read(name: str) -> bytes:
+    most = _MOST_MIB * 1024 * 1024
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(most + 1)
+    except OSError as fault:
+        raise UsageError(f"{name}: cannot be read: {fault.strerror}") from None
+    if len(data) > most:
+        raise UsageError(f"{name}: is larger than {_MOST_MIB} MiB; cut out the response")
+    return data
