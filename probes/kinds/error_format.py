@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 AGAIN = 2
 """How often an error that came out wrong is asked for again."""
-_QUICK = 0.7
-"""Seconds within which a wrong answer has to come, to be asked for again: these need no inference."""
 _ON_PATH = frozenset({CONTROL, "bad_key", "malformed"})
 """Answered by the API itself where the base URL is its own."""
 _FAILED = frozenset({"unreachable.origin", "server.error"})
@@ -129,7 +127,7 @@ def _complete(call: Call) -> bool:
 
 def _worth_repeating(call: Call) -> bool:
     last = call.last
-    if last is None or last.status is None or (last.timeline.end or _QUICK) >= _QUICK:
+    if last is None or last.status is None:
         return False
     label = question(call)
     return label in QUESTIONS and judge(label, last)[1] in {Verdict.FAIL, Verdict.WARN}

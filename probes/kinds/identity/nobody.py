@@ -10,7 +10,7 @@ from probes import twins
 from probes.attribution import is_refusal
 from probes.clients import dialect
 from probes.kinds.asking import agent, senders
-from probes.kinds.conclude import conclude, is_good, outcome_code
+from probes.kinds.conclude import conclude, is_good, not_sent, outcome_code
 from probes.kinds.identity.study import evidence, passed
 from probes.kinds.identity.unheard import hung_up_on_all
 from probes.kinds.identity.untold import said_nothing
@@ -101,6 +101,8 @@ def alike(study: Study) -> Step:
     path = dialect.PATHS[study.case.target.api, study.endpoint]
     get = Raw("GET", path, (*agent(last), ("accept", "application/json")), key="made_up")
     call = yield from study.one(replace(study.trial("get", study.control), request=get))
+    if call.not_sent is not None and not call.conditions.get("because"):
+        return [not_sent(study.case, call.not_sent, "asking whether every request has one answer", [call])]
     if call.last is None or not same_words(call.last, last):
         return []
     return [
