@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
 from probes.kinds.conclude import conclude, is_good, outcome_code
-from probes.kinds.words import shown
+from probes.kinds.words import clients_of, shown
 from probes.model import Confidence, Figure, Layer, Observed, Verdict
-from probes.redirected import names_of, redirected
+from probes.redirected import redirected
 from probes.response import ABSENT, Response
 from probes.shared_cache import is_private, kept_by
 
@@ -43,7 +43,7 @@ def _leaks(case: Case, calls: Sequence[Call]) -> list[Finding]:
         return []
     exchange = echoing[0][1]
     where = exchange.conditions["secret_echoed"]
-    names = names_of([call for call, _ in echoing])
+    names = clients_of([call for call, _ in echoing])
     whose = {} if where == "body" else {"layer": Layer.UNKNOWN, "product": None, "vendor_code": None}
     seen = f"the secret that was sent came back in the {where} of a response ({exchange.status}), over {_transport(exchange)}"
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
-from probes.kinds.words import listed
+from probes.kinds.words import clients_of, listed
 from probes.model import Confidence, Layer, Observed, Reason, Verdict
 from probes.redirects import circle, followed, in_clear, lost, redirect, unending
 
@@ -25,7 +25,7 @@ def _redirects(case: Case, calls: Sequence[Call]) -> list[Finding]:
     for call in calls:
         if followed(call) and not unending(call):
             groups.setdefault(lost(call), []).append(call)
-    stood = names_of([call for call in calls if redirect(call) is not None and not followed(call)])
+    stood = clients_of([call for call in calls if redirect(call) is not None and not followed(call)])
     endless = [call for call in calls if unending(call)]
     found = [_unending(case, endless, stood)] if endless else []
     return found + [_followed(case, calls, members, left, stood) for left, members in groups.items()]
@@ -33,7 +33,7 @@ def _redirects(case: Case, calls: Sequence[Call]) -> list[Finding]:
 
 def _unending(case: Case, calls: list[Call], stood: list[str]) -> Finding:
     """Nobody gets an answer: proven where the same request came by the same place twice."""
-    names = names_of(calls)
+    names = clients_of(calls)
     round_ = next((hops for call in calls if (hops := circle(call))), ())
     hops = round_ or tuple(e for e in calls[-1].exchanges if e.header("location"))
     way = " -> ".join(hop.request.url for hop in hops)
@@ -66,7 +66,7 @@ def _unending(case: Case, calls: list[Call], stood: list[str]) -> Finding:
 def _followed(
     case: Case, calls: Sequence[Call], members: list[Call], left: str | None, stood: list[str]
 ) -> Finding:
-    hop, names = members[-1].exchanges[0], names_of(members)
+    hop, names = members[-1].exchanges[0], clients_of(members)
     does = left or "the request is repeated as it was"
     asked = [call for call in calls if call.trial.client in names and redirect(call) is not None]
     return conclude(
@@ -99,7 +99,7 @@ def _in_clear(case: Case, calls: Sequence[Call]) -> list[Finding]:
     sent = [call for call in calls if in_clear(call)] if case.target.key_env is not None else []
     if not sent:
         return []
-    hop, names = sent[-1].exchanges[0], names_of(sent)
+    hop, names = sent[-1].exchanges[0], clients_of(sent)
     return [
         conclude(
             case,
@@ -119,7 +119,3 @@ def _in_clear(case: Case, calls: Sequence[Call]) -> list[Finding]:
             evidence=tuple(call.exchanges[0].id for call in sent),
         )
     ]
-
-
-def names_of(calls: Sequence[Call]) -> list[str]:
-    return list(dict.fromkeys(call.trial.client for call in calls))

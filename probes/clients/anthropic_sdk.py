@@ -6,54 +6,38 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import anthropic
 
-from probes.clients.observed import Joined, shown
 from probes.clients.official_sdk import AsyncSdkSender, SdkSender, no_aiohttp
 
 if TYPE_CHECKING:
     from probes.model import Ask
 
 
-class Sender(SdkSender):
+class Anthropic:
+    """What both of its senders say of the SDK."""
+
     module: ClassVar = anthropic
+
+    @staticmethod
+    def resource(sdk: Any, ask: Ask) -> Any:  # noqa: ARG004 - it has one
+        return sdk.messages
+
+    @staticmethod
+    def text(answer: Any) -> Any:
+        return "".join(block.text for block in answer.content) if getattr(answer, "content", None) else answer
+
+    @staticmethod
+    def delta(event: Any) -> str:
+        return getattr(getattr(event, "delta", None), "text", None) or ""
+
+
+class Sender(Anthropic, SdkSender):
     client_class: ClassVar = anthropic.Anthropic
 
-    def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
-        if ask.endpoint == "models":
-            return shown(sdk.models.list())
-        answer = sdk.messages.create(**arguments)
-        if not ask.stream:
-            return shown(_text(answer))
-        said = Joined()
-        for event in answer:
-            said.add(_delta(event))
-        return str(said)
 
-
-class AsyncSender(AsyncSdkSender):
-    module: ClassVar = anthropic
+class AsyncSender(Anthropic, AsyncSdkSender):
     client_class: ClassVar = anthropic.AsyncAnthropic
-
-    async def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
-        if ask.endpoint == "models":
-            return shown(await sdk.models.list())
-        answer = await sdk.messages.create(**arguments)
-        if not ask.stream:
-            return shown(_text(answer))
-        said = Joined()
-        async for event in answer:
-            said.add(_delta(event))
-        return str(said)
 
 
 class AiohttpSender(AsyncSender):
     http_class: ClassVar[str] = "DefaultAioHttpClient"
     unavailable = staticmethod(no_aiohttp)
-
-
-def _delta(event: Any) -> str:
-    return getattr(getattr(event, "delta", None), "text", None) or ""
-
-
-def _text(answer: Any) -> Any:
-    """The message's text where the SDK returned a message; a `str` where the server did not send JSON."""
-    return "".join(block.text for block in answer.content) if getattr(answer, "content", None) else answer

@@ -22,6 +22,7 @@ PATHS = {
     ("anthropic", "messages"): "/v1/messages",
     ("anthropic", "models"): "/v1/models",
 }
+JSON = (("content-type", "application/json"), ("accept", "application/json"))
 ANTHROPIC_VERSION = "2023-06-01"  # what its documentation tells users of plain HTTP to send
 _HELLO = "Say hello in one short sentence."
 _COUNT = (

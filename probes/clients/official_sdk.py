@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, reasoning
-from probes.clients.observed import http_client, observe
+from probes.clients.observed import Joined, http_client, observe, shown
 from probes.model import Ask, Route, Trial
 from probes.wire.loop import LoopThread
 
@@ -48,13 +48,47 @@ class SdkSender(ABC):
     def connect(self, route: Route) -> Session:
         return Session(self, route)
 
+    @staticmethod
     @abstractmethod
+    def resource(sdk: Any, ask: Ask) -> Any:
+        """What of the SDK has the `create` that is called."""
+
+    @staticmethod
+    @abstractmethod
+    def text(answer: Any) -> Any:
+        """The text of a whole answer; the answer itself where the server did not send what the SDK wants."""
+
+    @staticmethod
+    @abstractmethod
+    def delta(event: Any) -> str:
+        """The visible text of one event of a stream."""
+
     def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> Any:
         """Make the call as a user would and describe what it returned; a coroutine that does where the SDK is async."""
+        if ask.endpoint == "models":
+            return shown(sdk.models.list())
+        answer = self.resource(sdk, ask).create(**arguments)
+        if not ask.stream:
+            return shown(self.text(answer))
+        said = Joined()
+        for event in answer:
+            said.add(self.delta(event))
+        return str(said)
 
 
 class AsyncSdkSender(SdkSender):
     http_class: ClassVar[str] = "DefaultAsyncHttpxClient"
+
+    async def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+        if ask.endpoint == "models":
+            return shown(await sdk.models.list())
+        answer = await self.resource(sdk, ask).create(**arguments)
+        if not ask.stream:
+            return shown(self.text(answer))
+        said = Joined()
+        async for event in answer:
+            said.add(self.delta(event))
+        return str(said)
 
     def connect(self, route: Route) -> Session:
         return AsyncSession(self, route)

@@ -30,7 +30,6 @@ _AT_ONCE = 2.0
 _OFF = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
 _PROOF = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.UNPROCESSABLE_ENTITY})
 _ENDS = ("/chat/completions", "/completions", "/responses", "/messages", "/models", "/v1")
-_JSON = (("content-type", "application/json"), ("accept", "application/json"))
 
 
 def off_path(call: Call) -> bool:
@@ -81,7 +80,12 @@ def _trial(case: Case, sender: str, base: str, number: int, announced: tuple[tup
     ask = Ask(conversation(case.target), recipe="invalid", cap=1, key="made_up")
     path = urlsplit(base).path + dialect.PATHS[case.target.api, ask.endpoint]
     raw = Raw(
-        "POST", path, (*announced, *_JSON), dialect.encoded(case.target, ask, ""), rooted=True, key="made_up"
+        "POST",
+        path,
+        (*announced, *dialect.JSON),
+        dialect.encoded(case.target, ask, ""),
+        rooted=True,
+        key="made_up",
     )
     return Trial(f"base/{number}", sender, case.route, raw, deadline=_DEADLINE)
 

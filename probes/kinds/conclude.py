@@ -10,7 +10,7 @@ from probes.endings import broke
 from probes.handshakes import distrusts, fault
 from probes.kinds.by_proxy import kept_by_proxy
 from probes.kinds.by_us import by_us, told_of_us, worded
-from probes.kinds.words import emulated, listed, shown
+from probes.kinds.words import clients_of, emulated, listed, shown
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict, WhoActs
 from probes.redirects import told_by_outcome
 from probes.refusals import must_pass
@@ -138,7 +138,7 @@ def _outcome(call: Call) -> tuple[object, ...]:
 
 def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: str) -> Finding:
     first, last = calls[0], calls[-1]
-    names = tuple(dict.fromkeys(call.trial.client for call in calls))
+    names = clients_of(calls)
     if first.not_sent is not None:
         return not_sent(case, first.not_sent, f"asking for {what} with {listed(names)}", calls)
     client = names[0] if len(names) == 1 else None

@@ -17,7 +17,7 @@ from probes.kinds.completion import but_out_of_budget
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.in_its_place import in_its_place
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.words import listed, shown
+from probes.kinds.words import clients_of, listed, shown
 from probes.kinds.wrong_requests import (
     API,
     CONTROL,
@@ -95,7 +95,7 @@ def _shut(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """What came instead is no answer to the question; who is refused, and why, is told by identity."""
     asked = [call for call in calls if question(call) == CONTROL] or calls
     last = next(call.last for call in reversed(asked) if call.last is not None)
-    names = list(dict.fromkeys(call.trial.client for call in asked))
+    names = clients_of(asked)
     return [
         conclude(
             case,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.completion import asked_for
 from probes.kinds.conclude import by_outcome, conclude, is_good
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.words import listed
+from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Confidence, Observed, Reason, Verdict
 from probes.response import Response, at
 
@@ -28,7 +28,8 @@ def models(case: Case) -> Flow:
     lists = [call for call in calls if is_good(call)]
     rest = [call for call in calls if call not in absent and call not in lists]
     failed = {call.trial.client for call in rest}
-    found = by_outcome(case, rest, "the models list") if rest else []
+    told = by_outcome(case, [*rest, *lists], "the models list") if rest else []
+    found = [finding for finding in told if finding.verdict is not Verdict.PASS]
     found += [_absent(case, absent)] if absent else []
     return found + _listed(case, [call for call in lists if call.trial.client not in failed])
 
@@ -44,7 +45,7 @@ def _absent(case: Case, calls: Sequence[Call]) -> Finding:
         case, "models.unlisted", last,
         observed=Observed(len(calls), len(calls)),
         title="There is no models list, so no client finds the model in it",
-        detail=(("seen", f"{last.status} at {last.request.url} through {listed(_names(calls))}"),),
+        detail=(("seen", f"{last.status} at {last.request.url} through {listed(clients_of(calls))}"),),
         confidence=Confidence.HIGH,
         evidence=tuple(call.last.id for call in calls if call.last is not None),
     )  # fmt: skip
@@ -67,7 +68,7 @@ def _says(case: Case, exchange: Exchange) -> str:
 
 
 def _said(case: Case, said: str, members: Sequence[tuple[Call, Exchange]]) -> Finding:
-    last, names = members[-1][1], listed(_names([call for call, _ in members]))
+    last, names = members[-1][1], listed(clients_of([call for call, _ in members]))
     ids = _ids(last)
     known = ", ".join(ids[:_SHOWN]) + (f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else "")
     model = case.target.model
@@ -98,10 +99,6 @@ def _ids(exchange: Exchange) -> list[str]:
         if isinstance(rows, list)
         else []
     )
-
-
-def _names(calls: Sequence[Call]) -> list[str]:
-    return list(dict.fromkeys(call.trial.client for call in calls))
 
 
 def bound(case: Case) -> Bound:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from probes.response import in_words, retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from probes.model import Case, Exchange
+    from probes.model import Call, Case, Exchange
 
 _BODY_SHOWN = 60
 _NAMED = 3
@@ -82,3 +82,8 @@ def in_title(case: Case, names: Sequence[str]) -> str:
 def listed(names: Sequence[str]) -> str:
     """`a, b and c`."""
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part) if names else "no client"
+
+
+def clients_of(calls: Iterable[Call]) -> list[str]:
+    """By name, each once, in the order in which they asked."""
+    return list(dict.fromkeys(call.trial.client for call in calls))

@@ -27,7 +27,6 @@ _CLIENT_ERRORS = range(400, 500)
 _TOO_MANY = 429
 _ABOUT_THE_KEY = frozenset({401, 403})
 _SEVERAL = 3
-_JSON = (("content-type", "application/json"), ("accept", "application/json"))
 _NOWHERE = "edgeprobe-no-such-model"
 
 
@@ -70,12 +69,12 @@ def others(case: Case, sender: str, agent: Headers) -> list[Trial]:
     whose: Literal["target", "made_up"] = "target" if mine else "made_up"
     path = dialect.PATHS[case.target.api, good.endpoint]
     body = dialect.encoded(case.target, replace(good, recipe="invalid"), "")
-    typed = (*agent, *_JSON)
+    typed = (*agent, *dialect.JSON)
     asked: dict[str, Request | None] = {
         "malformed": Raw("POST", path, typed, body[: len(body) // 2], key=whose),
         "unknown_model": replace(good, model=_NOWHERE) if mine else None,
         "wrong_path": Raw("POST", "/edgeprobe/no-such-path", typed, body, key=whose),
-        "wrong_method": Raw("GET", path, (*agent, *_JSON[1:]), key=whose),
+        "wrong_method": Raw("GET", path, (*agent, *dialect.JSON[1:]), key=whose),
     }
     return _trials(case, sender, asked)
 

@@ -58,3 +58,11 @@ def test_not_sent():
     """One list that was not asked for leaves the case inconclusive."""
     findings, _ = told(case("models"), lambda a: NotSent.BUDGET if a.client == "curl" else listing("m"))
     assert worst(findings) is Verdict.INCONCLUSIVE
+
+
+def test_a_client_that_is_refused_beside_one_that_got_the_list():
+    """It must pass, and what others got proves that it could."""
+    findings, _ = told(case("models"), lambda a: "refused" if a.client == "openai-py" else listing("m"))
+    [found] = [f for f in findings if f.verdict is Verdict.FAIL]
+    assert (found.code, found.client) == ("blocked.client", "openai-py")
+    assert "beside" in dict(found.detail)

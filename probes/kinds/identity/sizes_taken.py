@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.conclude import conclude, not_sent, outcome_code
 from probes.kinds.identity.load import failed_by_size, filler_of, in_words
 from probes.kinds.identity.study import evidence, passed
-from probes.kinds.words import listed, shown
+from probes.kinds.words import clients_of, listed, shown
 from probes.model import Layer, Observed, Reason, Verdict
 from probes.vocabulary import vocabulary
 
@@ -29,7 +29,7 @@ def said_nothing(study: Study, calls: Sequence[Call]) -> list[Finding]:
 
 
 def _nothing(study: Study, code: str, calls: Sequence[Call]) -> Finding:
-    names = study.ranked(list(dict.fromkeys(call.trial.client for call in calls)))
+    names = study.ranked(clients_of(calls))
     last = calls[-1].last
     said = shown(last) if last is not None else "the client refused to send it"
     return conclude(
@@ -93,7 +93,7 @@ def takes(study: Study, large: Sequence[Call]) -> list[Finding]:
     """Green is specific: which sizes passed, and through whom."""
     failing = {call.trial.client for call in large if not passed(call)}
     calls = [call for call in large if call.trial.client not in failing]
-    names = study.ranked(list(dict.fromkeys(call.trial.client for call in calls)))
+    names = study.ranked(clients_of(calls))
     if not names:
         return []
     every = set.intersection(*({filler_of(c) for c in calls if c.trial.client == name} for name in names))

@@ -8,7 +8,7 @@ from probes.handshakes import fault
 from probes.kinds.by_proxy import kept_by_proxy
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.identity.study import Study, evidence
-from probes.kinds.words import in_title, shown
+from probes.kinds.words import clients_of, in_title, shown
 from probes.model import Layer, Observed, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def no_answer(study: Study) -> Finding:
     exchange = call.last
     code = outcome_code(exchange) if exchange is not None else "not_measured"
     reach = code.startswith("unreachable.")
-    names = list(dict.fromkeys(call.trial.client for call in study.seen))
+    names = clients_of(study.seen)
     rows = [(c.trial.client, shown(c.last) if c.last is not None else "nothing") for c in study.seen]
     return conclude(
         study.case,
@@ -60,7 +60,7 @@ def hung_up_on_all(study: Study) -> Finding | None:
     ]
     if not seen or len(ended) < len(seen):
         return None
-    names = study.ranked(list(dict.fromkeys(call.trial.client for call in study.seen)))
+    names = study.ranked(clients_of(study.seen))
     return conclude(
         study.case,
         "unreachable.reset",

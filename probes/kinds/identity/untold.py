@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.by_us import worded
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.identity.study import evidence, passed, refused
-from probes.kinds.words import emulated, in_title, listed, shown
+from probes.kinds.words import clients_of, emulated, in_title, listed, shown
 from probes.model import Observed, Reason, Verdict
 from probes.redirects import told_by_outcome
 from probes.vocabulary import vocabulary
@@ -32,7 +32,7 @@ def said_nothing(study: Study, why: Reason = Reason.TOO_FEW, but: Collection[str
 
 
 def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Finding:
-    names = study.ranked(list(dict.fromkeys(call.trial.client for call in calls)))
+    names = study.ranked(clients_of(calls))
     exchange = calls[-1].last
     assert exchange is not None
     through = f" through {in_title(study.case, names)}" if len(names) > 1 else ""
