@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from probes.model import Ask, Call, Exchange, NotSent, Spend, Target, Trial
+from probes.model import Ask, Call, Exchange, NotSent, Raw, Spend, Target, Trial
 from probes.prices import cost, prices
 from probes.response import in_words, retry_after
 from probes.stop import Stop
@@ -207,8 +206,9 @@ class Governor:
         the worst case stands.
         """
         last = call.last
-        if last is not None and last.status is not None and last.status >= HTTPStatus.BAD_REQUEST:
-            self._pause(retry_after(last.header("retry-after")), trial, last.status)
+        status = last.status if last is not None else None
+        if last is not None and status is not None and status >= 400 and not _only_shown(trial, status):
+            self._pause(retry_after(last.header("retry-after")), trial, status)
         used = _used(last.facts.get("usage")) if last is not None else None
         if last is None or _cost_nothing(last):
             used = used or (0, 0)
@@ -244,6 +244,12 @@ class Governor:
 
 def _question(trial: Trial) -> tuple[object, ...]:
     return trial.client, trial.route, trial.request
+
+
+def _only_shown(trial: Trial, status: int) -> bool:
+    """A page that was asked for, with the `Retry-After` that belongs to it; a 429 to another question is said to us."""
+    shows = trial.request.shows if isinstance(trial.request, Raw) else None
+    return shows is not None and (status == shows or status not in _PAUSING)
 
 
 def _cost_nothing(exchange: Exchange) -> bool:

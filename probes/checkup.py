@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from probes import config
+from probes import config, own_signatures
 from probes.acceptance import expired
 from probes.bundled import find, names
 from probes.errors import ConfigError, UsageError
@@ -91,6 +91,10 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
         table = found.read(reading)
         if table is not None:
             found.count(what, len(table))
+    for path in own_signatures.files():
+        own = found.read(partial(own_signatures.read, path))
+        if own is not None:
+            found.count("signatures of targets' own", len(own.signatures))
     return found
 
 

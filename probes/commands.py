@@ -100,6 +100,17 @@ def classify(arguments: Namespace) -> int:
     return pasted.run(arguments)
 
 
+def calibrate(arguments: Namespace) -> int:
+    from probes import calibrated
+
+    if arguments.named is not None:
+        if arguments.target is not None:
+            raise UsageError(f"--target {arguments.target}: the target is named already, {arguments.named}")
+        arguments.target = arguments.named
+    with _progress() as sink:
+        return calibrated.run(arguments, _target(arguments), sink)
+
+
 def explain(arguments: Namespace) -> int:
     from probes.vocabulary import explain as explained
 

@@ -18,9 +18,9 @@ from probes.kinds import KINDS
 from probes.live import Bench
 from probes.model import Finished, Found, Run, Skipped
 from probes.output_cap import OutputCap
+from probes.own_signatures import catalogue_for
 from probes.redact import Redactor
 from probes.runner import run_cases, worst
-from probes.signatures import catalogue
 from probes.stop import Stop
 from probes.store import new_id
 from probes.suite import cases, load_suite
@@ -127,18 +127,7 @@ def conduct(
     stop = stop or Stop()
     governor = governor or Governor(order.target, order.clock, stop)
     before = governor.spend
-    headers = [name for route in order.target.routes.values() for name in route.headers]
-    bench = Bench(
-        clock=order.clock,
-        governor=governor,
-        secrets=secrets,
-        redactor=Redactor(secrets.values(order.target), headers),
-        catalogue=catalogue(),
-        emit=emit,
-        stop=stop,
-        output_cap=OutputCap(order.target, order.clock),
-        today=started.date(),
-    )
+    bench = bench_for(order.target, secrets, order.clock, governor, stop, emit)
     calls, findings = run_cases(planned.cases, bench)
     if order.cases is None:  # of a part of the suites nobody can say that an acceptance is unused
         for finding in lapsed(order.target, findings, bench.today, planned.suites[0]):
@@ -164,6 +153,24 @@ def conduct(
     )
     emit(Finished(run))
     return run
+
+
+def bench_for(
+    target: Target, secrets: Secrets, clock: Clock, governor: Governor, stop: Stop, emit: Sink
+) -> Bench:
+    """What live cases of one target share."""
+    headers = [name for route in target.routes.values() for name in route.headers]
+    return Bench(
+        clock=clock,
+        governor=governor,
+        secrets=secrets,
+        redactor=Redactor(secrets.values(target), headers),
+        catalogue=catalogue_for(target.name),
+        emit=emit,
+        stop=stop,
+        output_cap=OutputCap(target, clock),
+        today=datetime.now(UTC).date(),
+    )
 
 
 def _spent(before: Spend, after: Spend) -> Spend:

@@ -45,8 +45,11 @@ _CONVERSATIONS = frozenset({"chat", "messages"})
 
 def load_target(name: str | None = None) -> Target:
     """The target file that `name` (or a path) means; without a name the only one in `./configs/targets`."""
-    path = find(name, TARGETS, "target") if name is not None else _only_target()
-    return read_target(path)[0]
+    return read_target(target_file(name))[0]
+
+
+def target_file(name: str | None = None) -> Path:
+    return find(name, TARGETS, "target") if name is not None else _only_target()
 
 
 def read_target(path: Path) -> tuple[Target, strict_yaml.Lines]:

@@ -289,6 +289,7 @@ class Raw:
     """One HTTP request to the byte. `path` is appended to the route's base URL, or with `rooted` to its host.
 
     `key`: whose key is added, in the dialect's own header, with the headers of the route; `None` adds nothing.
+    `shows`: an error page is asked for, to be looked at; this is the status that it comes with.
     """
 
     method: str
@@ -297,6 +298,7 @@ class Raw:
     body: bytes = b""
     rooted: bool = False
     key: Literal["target", "made_up"] | None = None
+    shows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

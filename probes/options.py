@@ -46,7 +46,19 @@ def parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for add in (_demo, _run, _plan, _report, _classify, _explain, _clients, _validate, _init, _lab):
+    for add in (
+        _demo,
+        _run,
+        _plan,
+        _report,
+        _classify,
+        _calibrate,
+        _explain,
+        _clients,
+        _validate,
+        _init,
+        _lab,
+    ):
         add(commands)
     return parser
 
@@ -100,6 +112,28 @@ def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--json", metavar="OUT", help="the answers as JSON; - for standard output")
     parser.add_argument("--reply", action="store_true", help="write the text to send to the customer instead")
+    parser.add_argument(
+        "--target", metavar="NAME", help="also ask this target's own signatures (see calibrate)"
+    )
+
+
+def _calibrate(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands,
+        "calibrate",
+        "ask the edge of your own zone for its error pages, and keep those that are yours",
+    )
+    parser.add_argument("named", nargs="?", metavar="TARGET", help="as --target")
+    parser.add_argument(
+        "--code",
+        action="append",
+        type=int,
+        metavar="N",
+        help="an error of Cloudflare's, such as 524 or 1010 (default: 522, 524, 1010, 1020, 1015); repeatable",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be asked, and send nothing")
+    parser.add_argument("--json", metavar="FILE", help="what was found as JSON; - for standard output")
+    _target_flags(parser)
 
 
 def _explain(commands: argparse._SubParsersAction[Parser]) -> None:

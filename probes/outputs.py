@@ -54,6 +54,17 @@ def show(run: Run, arguments: Namespace) -> None:
         raise UsageError("; ".join(faults))
 
 
+def write_json(text: str, name: str) -> None:
+    """To the file of `--json`, or standard output."""
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(name).write_text(text, "utf-8")
+    except OSError as fault:
+        raise UsageError(f"--json {name}: {fault.strerror}") from None
+
+
 def _files(arguments: Namespace) -> list[tuple[str, str]]:
     named = [(flag, getattr(arguments, flag, None)) for flag in REPORTERS]
     return [(flag, name) for flag, name in named if name is not None and (flag, name) != ("json", "-")]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from probes import outputs
+from probes import outputs, own_signatures
 from probes.classify import classify, to_document, told
 from probes.errors import UsageError
 
@@ -23,14 +23,23 @@ _MOST_MIB = 64
 def run(arguments: Namespace) -> int:
     """0; UsageError where nothing can be read."""
     outputs.check(arguments)
-    answers = classify(_read(arguments.file))
+    answers = classify(_read(arguments.file), _target(arguments.target))
     if not answers:
         raise UsageError(f"{arguments.file}: holds no response, no exception, no error page and no ray id")
     with outputs.without_commands(outputs.person(arguments)):
         _show(answers, arguments)
     if arguments.json is not None:
-        _write(json.dumps(to_document(answers), indent=2) + "\n", arguments.json)
+        outputs.write_json(f"{json.dumps(to_document(answers), indent=2)}\n", arguments.json)
     return 0
+
+
+def _target(name: str | None) -> str | None:
+    """Of the target whose own signatures are asked, too: a file's, or one that was given by flags, by its host."""
+    if name is None or own_signatures.file_of(name).is_file():
+        return name
+    from probes.config import load_target
+
+    return load_target(name).name
 
 
 def _show(answers: Sequence[Answer], arguments: Namespace) -> None:
@@ -43,16 +52,6 @@ def _show(answers: Sequence[Answer], arguments: Namespace) -> None:
     from probes.reporters.answers import Row, report
 
     report([Row(answer.title, told.tag(answer), tuple(told.rows(answer))) for answer in answers], out)
-
-
-def _write(text: str, name: str) -> None:
-    if name == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(name).write_text(text, "utf-8")
-    except OSError as fault:
-        raise UsageError(f"--json {name}: {fault.strerror}") from None
 
 
 def _read(name: str) -> bytes:

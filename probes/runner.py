@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from probes.acceptance import FAMILY, accepted
 from probes.attribution import attribute
@@ -21,18 +21,19 @@ from probes.model import Call, Case, Finding, Found, Layer, NotSent, Reason, Sta
 from probes.passive import passive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from probes.live import Bench
-    from probes.model import Flow, Planned, Run, Send, Trial
+    from probes.model import Planned, Run, Send, Trial
     from probes.signatures import Catalogue
 
 _WORST_FIRST = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN, Verdict.PASS)
+T = TypeVar("T")
 Outcomes = dict[str, tuple[list[Call], list[Finding]]]
 
 
-def drive(flow: Flow, send: Send) -> list[Finding]:
-    """Run a flow to its findings; a label asked for again is its next repeat."""
+def drive(flow: Generator[Sequence[Trial], list[Call], T], send: Send) -> T:
+    """Run a flow to what it returns, findings mostly; a label asked for again is its next repeat."""
     asked: Counter[str] = Counter()
     try:
         trials = next(flow)
@@ -43,8 +44,8 @@ def drive(flow: Flow, send: Send) -> list[Finding]:
                 asked[trial.label] += 1
             trials = flow.send(send(planned))
     except StopIteration as done:
-        findings: list[Finding] = done.value
-        return findings
+        result: T = done.value
+        return result
 
 
 def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Finding]:

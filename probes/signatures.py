@@ -102,15 +102,16 @@ class Signature:
             and (not match.content_type or seen.media_type in match.content_type)
             and all(_any_value(seen, name, regex) for name, regex in self._headers)
             and not any(name in seen.headers for name in match.absent)
-            and self._says(seen)
+            and self.says(seen)
         )
 
     def may_match(self, seen: Response) -> bool:
         """Whether it matches but for the headers, which are not known; never by the status alone."""
         known = not self._status or seen.status in self._status
-        return known and bool(self._json or self._body) and self._says(seen)
+        return known and bool(self._json or self._body) and self.says(seen)
 
-    def _says(self, seen: Response) -> bool:
+    def says(self, seen: Response) -> bool:
+        """What it asks of the body holds, whatever the status and the headers are."""
         return (
             (not self._json or seen.document is not ABSENT)
             and all(condition.holds(seen.document) for condition in self._json)

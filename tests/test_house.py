@@ -26,14 +26,14 @@ LAYERS = {
     "the version": "__init__",
     "nouns": "model errors clock spellings body_text",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices",
-    "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response signatures",
+    "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes endings streams shared_cache wait_hints attribution twins redirects classify",
     "how it is asked": "allowance budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive suite live runner recorded document store conduct demo schemas checkup starter",
+    "a run": "redirected passive suite live runner recorded document store conduct calibration demo schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs pasted commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs pasted calibrated commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

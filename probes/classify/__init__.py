@@ -15,6 +15,7 @@ from probes.classify.blocks import Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
 from probes.model import Exchange, Layer, WhoActs
+from probes.own_signatures import catalogue_for
 from probes.redact import SECRET_HEADERS, Redactor
 from probes.signatures import catalogue
 from probes.vocabulary import vocabulary
@@ -49,12 +50,15 @@ class Answer:
         return tuple(name for name in found if name != "end")
 
 
-def classify(data: bytes) -> list[Answer]:
-    """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's."""
+def classify(data: bytes, target: str | None = None) -> list[Answer]:
+    """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's.
+
+    `target`: the name of the one whose own signatures are asked, too.
+    """
     copied = pages()
     found = blocks(data, copied)
     redactor = Redactor(_secrets(found))
-    judge = _judge(copied)
+    judge = _judge(copied) if target is None else Judge(catalogue_for(target), copied.as_text)
     answers: list[Answer] = []
     since = 0
     for block in found:

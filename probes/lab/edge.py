@@ -60,7 +60,9 @@ class Edge:
             trace = Answer(headers={"content-type": "text/plain"}, body=self._profile.trace)
             return self._say(client, request, trace, words)
         if do.answer and (do.under is None or do.off_path(request)):
-            return self._say(client, request, do.answer, words)
+            return self._say(client, request, do.dressed(do.answer), words)
+        if (page := self._profile.error_page(request.target)) and not (do.end or do.no_error_paths):
+            return self._say(client, request, do.dressed(Answer(page=page)), words)
         if do.end == "hang":
             client.wait(None)
         if do.end:
@@ -84,7 +86,7 @@ class Edge:
             answer = Answer(page=self._profile.unreached)
         except OSError:
             answer = Answer(page=self._profile.refused)
-        return self._say(client, request, answer, words)
+        return self._say(client, request, do.dressed(answer), words)
 
     def _marked(self, fields: Fields, do: Do, words: dict[str, str]) -> Fields:
         """The fields of a proxied answer as they leave here."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -171,7 +171,8 @@ class Do:
     `first_byte_timer` runs from the request until the upstream's first byte, `idle_timer` between its bytes,
     `total_timer` over all. `one_byte_writes`: every body byte in its own chunk and write. `under`: the API is served
     below this path and nowhere else, where `answer` is given. `sets`: fields of the request as it is passed on.
-    `idle_close`: the connection is closed when no other request comes on it for so long.
+    `idle_close`: the connection is closed when no other request comes on it for so long. `own_pages`: page → the one that
+    the zone's owner has put in its place. `no_error_paths`: the pages cannot be asked for at a path of their own.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -191,6 +192,12 @@ class Do:
     under: str | None = None
     sets: Mapping[str, str] = field(default_factory=dict)
     idle_close: float | None = None
+    own_pages: Mapping[str, str] = field(default_factory=dict)
+    no_error_paths: bool = False
+
+    def dressed(self, answer: Answer) -> Answer:
+        """With the zone's own page in place of the edge's."""
+        return replace(answer, page=self.own_pages.get(answer.page, answer.page)) if answer.page else answer
 
     def passed_on(self, request: Request) -> bytes:
         """The request as the upstream gets it."""
@@ -238,9 +245,9 @@ def catalogue() -> Mapping[str, Fault]:
     for fault in read(path, Faults).faults:
         if fault.id in found:
             raise ConfigError("stands twice", path=path, key=fault.id)
-        for answer in _answers(fault.do):
-            if answer.page and answer.page not in pages():
-                problem = f"page {answer.page!r} is not known{did_you_mean(answer.page, pages())}"
+        for page in _pages(fault.do):
+            if page not in pages():
+                problem = f"page {page!r} is not known{did_you_mean(page, pages())}"
                 raise ConfigError(problem, path=path, key=fault.id)
         found[fault.id] = fault
     return found
@@ -255,10 +262,11 @@ def named(names: Sequence[str]) -> tuple[Fault, ...]:
     return tuple(known[name] for name in names)
 
 
-def _answers(do: Do) -> list[Answer]:
+def _pages(do: Do) -> list[str]:
     timers = (do.first_byte_timer, do.idle_timer, do.total_timer)
     holders = (*timers, do.replace)
-    return [found for found in (do.answer, *(holder.answer for holder in holders if holder)) if found]
+    answers = (do.answer, *(holder.answer for holder in holders if holder))
+    return [*(a.page for a in answers if a and a.page), *do.own_pages, *do.own_pages.values()]
 
 
 def _asks_stream(body: bytes) -> bool:

@@ -64,7 +64,8 @@ class Profile:
     """How a product marks what passes and what it says itself; header values are templates.
 
     `refused`, `unreached` (no connection in `connect` seconds) and `garbled` (the upstream's answer is none) are
-    page ids. `trace`: what it says of itself at `/cdn-cgi/trace`.
+    page ids. `trace`: what it says of itself at `/cdn-cgi/trace`. `errors`: page ids by the code under which they can be
+    asked for at `/cdn-cgi/error/`; `500` stands in for a code that is not there.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -78,6 +79,14 @@ class Profile:
     own: Mapping[str, str] = field(default_factory=dict)
     proxied: Mapping[str, str] = field(default_factory=dict)
     trace: str = ""
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    def error_page(self, target: str) -> str | None:
+        """The page that a request asks to be shown."""
+        lead, _, code = target.rpartition("/")
+        if lead != "/cdn-cgi/error" or not self.errors:
+            return None
+        return self.errors.get(code, self.errors["500"])
 
 
 @dataclass(frozen=True, slots=True)
