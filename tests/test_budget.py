@@ -213,6 +213,26 @@ def test_redirects_of_one_call_are_bounded():
     assert guard.spend.requests == MAX_HOPS + 1
 
 
+SHOWN = {
+    "a 521 that was asked for": (521, 521, None),
+    "a 429 that was asked for": (429, 429, None),
+    "a 530 in the place of a 403": (403, 530, None),
+    "a 429 in the place of a 524": (524, 429, PAUSED),
+    "a 503 in the place of a 524": (524, 503, PAUSED),
+    "a 521 that nobody asked for": (None, 521, PAUSED),
+}
+
+
+@pytest.mark.parametrize(("shows", "status", "then"), SHOWN.values(), ids=SHOWN)
+def test_the_wait_on_a_page_that_was_asked_for_is_not_meant(shows, status, then):
+    """It belongs to the page; one that came instead of it is meant."""
+    gov = governor()
+    asked = Trial("a", "c", "edge", Raw("GET", "/cdn-cgi/error/1", shows=shows))
+    assert gov.reserve([asked]) == [None]
+    gov.settle(asked, call(asked, status, headers=[("retry-after", "120")]))
+    assert gov.reserve([asked]) == [then]
+
+
 def test_after_a_pause_no_redirect_is_followed():
     """The server asked not to be asked."""
     guard = governor()

@@ -27,6 +27,7 @@ COMMANDS = {
     ("explain", "ok"): YAML,
     ("classify", "pasted.txt"): YAML | SHOWN,
     ("classify", "pasted.txt", "--reply"): YAML,
+    ("calibrate", "--help"): set(),
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,
     ("init", "new"): FILES,

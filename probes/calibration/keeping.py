@@ -66,7 +66,7 @@ class Book:
         """Raises ConfigError where the file is wrong, UsageError where it could not be written."""
         path = own_signatures.file_of(target)
         there = next(place for place in (path, *path.absolute().parents) if place.exists())
-        if not os.access(there, os.W_OK):
+        if not os.access(there, os.W_OK) or there.is_dir() == (there == path):
             raise UsageError(f"{path}: cannot be written to")
         if not path.is_file():
             return cls(target, path, _HEAD.format(target=target, product=PRODUCT, on_request=ON_REQUEST), ())

@@ -447,3 +447,42 @@ def test_every_fault_runs_and_closes(fault):
         if fault not in {"silent", "ua-hang"}:
             send(lab.base_url, STREAM, headers=SDK)
             send(lab.base_url, STREAM, path="/v1/messages", headers=[*SDK, ("anthropic-version", "1")])
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "status", "media", "says"),
+    [
+        ("1010", "application/json", 403, "application/json", b'"error_code": 1010'),
+        ("1010", "*/*", 403, "text/html", b"used Cloudflare to restrict access"),
+        ("1015", "text/markdown", 429, "text/markdown", b"error_code: 1015"),
+        ("524", "application/json", 524, "application/json", b'"error_code": 524'),
+        ("1999", "application/json", 500, "application/json", b'"error_code": 500'),
+    ],
+    ids=["json", "html", "markdown", "5xx", "a code that is not there"],
+)
+def test_error_pages_can_be_asked_for(lab, path, accept, status, media, says):
+    """By their code, in the form that Accept names, without the marks of a proxied answer."""
+    root = lab.edge.server.root_url
+    reply = send(root, method="GET", path=f"/cdn-cgi/error/{path}", headers=[("Accept", accept)])
+    assert (reply.status, reply.get("content-type").partition(";")[0]) == (status, media)
+    assert says in reply.body
+    assert reply.get("cf-ray")
+    assert reply.get("cf-cache-status") is None
+
+
+def test_a_page_of_the_zones_own_is_shown_and_served():
+    """On request and for a real error alike, in its one form."""
+    with serve(("own-error-pages", "ai-crawler-rule"), clock=CLOCK) as own:
+        root = own.edge.server.root_url
+        shown = send(root, method="GET", path="/cdn-cgi/error/1010", headers=[("Accept", "application/json")])
+        met = send(own.edge.server.root_url, ask(), headers=SDK)
+    for reply in (shown, met):
+        assert (reply.status, reply.get("content-type")) == (403, "text/html; charset=UTF-8")
+        assert b"not served by Example Corp" in reply.body
+
+
+def test_an_edge_may_pass_the_paths_of_error_pages_on():
+    """Then the origin answers, with the marks of a proxied answer."""
+    with serve(("error-paths-passed-on",), clock=CLOCK) as passing:
+        reply = send(passing.edge.server.root_url, method="GET", path="/cdn-cgi/error/1010")
+    assert (reply.status, reply.get("cf-cache-status")) == (404, "DYNAMIC")
