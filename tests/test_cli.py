@@ -37,7 +37,8 @@ FLAGS = {
     "run": TARGET | CHOICE | REPORTS | {"--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE,
     "report": REPORTS,
-    "classify": {"--json", "--reply"},
+    "classify": {"--json", "--reply", "--target"},
+    "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},
@@ -52,7 +53,7 @@ FLAGS = {
 def test_the_commands(edgeprobe):
     """`--help` names every command there is, and the exit codes."""
     said = edgeprobe("--help")
-    commands = re.findall(r"^    (\w+) ", said.out, re.MULTILINE)
+    commands = re.findall(r"^    (\w+)(?: |$)", said.out, re.MULTILINE)
     assert (said.code, set(commands)) == (0, set(FLAGS))
     assert "0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven" in " ".join(
         said.out.split()
