@@ -90,6 +90,11 @@ def report(arguments: Namespace) -> int:
 
     outputs.check(arguments)
     stored = store.load(arguments.run)
+    outputs.spare(store.path_of(arguments.run), arguments)
+    if arguments.rejudge:
+        from probes.again import again
+
+        return again(stored, arguments)
     outputs.show(stored, arguments)
     return 0
 

@@ -119,6 +119,12 @@ def _time_of_day(moment: datetime) -> str:
 # --- findings, calls, exchanges --------------------------------------------------------------------------
 
 
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """One of the document's `findings`."""
+    found: dict[str, Any] = plain(_finding(finding))
+    return found
+
+
 def _finding(finding: Finding) -> dict[str, Any]:
     return _fields(finding) | {
         "observed": finding.observed and _fields(finding.observed),

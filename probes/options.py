@@ -98,6 +98,11 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "report", "show a stored run again")
     parser.add_argument("run", metavar="RUN", help="its id, or a file")
+    parser.add_argument(
+        "--rejudge",
+        action="store_true",
+        help="judge its answers again by today's signatures, and say what changed; sends and stores nothing",
+    )
     _report_flags(parser)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from probes.model import Run
+    from probes.reporters.changes import Changes
 
 REPORTERS = {"json": "json_report", "junit": "junit", "markdown": "markdown", "html": "html"}
 """Flag → module in `reporters`."""
@@ -40,16 +41,22 @@ def check(arguments: Namespace) -> None:
             raise UsageError(f"--{flag} {name}: its folder is not there or cannot be written to")
 
 
-def show(run: Run, arguments: Namespace) -> None:
-    """To whoever reads, then to the files asked for; one that cannot be written keeps no other from it."""
+def show(run: Run, arguments: Namespace, changes: Changes | None = None) -> None:
+    """To whoever reads, then to the files asked for; one that cannot be written keeps no other from it.
+
+    `changes`, of a run that was judged again, are for people alone: the console and Markdown.
+    """
     from probes.reporters import console
 
     out = person(arguments)
     with without_commands(out):
         console.report(run, out)
+        if changes is not None:
+            import_module("probes.reporters.changes").report(changes, out)
     if arguments.json == "-":
         sys.stdout.write(_written("json", run))
-    faults = [fault for flag, name in _files(arguments) if (fault := _write(flag, name, run)) is not None]
+    written = [_write(flag, name, run, changes) for flag, name in _files(arguments)]
+    faults = [fault for fault in written if fault is not None]
     if faults:
         raise UsageError("; ".join(faults))
 
@@ -65,20 +72,29 @@ def write_json(text: str, name: str) -> None:
         raise UsageError(f"--json {name}: {fault.strerror}") from None
 
 
+def spare(path: Path, arguments: Namespace) -> None:
+    """Raises UsageError where a file asked for is `path`, which is to be kept."""
+    for flag, name in _files(arguments):
+        if Path(name).exists() and Path(name).samefile(path):
+            raise UsageError(f"--{flag} {name}: is the stored run, which is not overwritten")
+
+
 def _files(arguments: Namespace) -> list[tuple[str, str]]:
     named = [(flag, getattr(arguments, flag, None)) for flag in REPORTERS]
     return [(flag, name) for flag, name in named if name is not None and (flag, name) != ("json", "-")]
 
 
-def _written(flag: str, run: Run) -> str:
+def _written(flag: str, run: Run, changes: Changes | None = None) -> str:
     text = io.StringIO()
     import_module(f"probes.reporters.{REPORTERS[flag]}").report(run, text)
+    if flag == "markdown" and changes is not None:
+        import_module("probes.reporters.changes").markdown(changes, text)
     return text.getvalue()
 
 
-def _write(flag: str, name: str, run: Run) -> str | None:
+def _write(flag: str, name: str, run: Run, changes: Changes | None) -> str | None:
     try:
-        Path(name).write_text(_written(flag, run), "utf-8")
+        Path(name).write_text(_written(flag, run, changes), "utf-8")
     except OSError as fault:
         return f"--{flag} {name}: {fault.strerror}"
     return None

@@ -62,7 +62,7 @@ def check() -> None:
 
 def load(id_or_path: str) -> Run:
     """The stored run; UsageError when it is not there (with the nearest id), or is no run."""
-    path = _path(id_or_path)
+    path = path_of(id_or_path)
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -77,7 +77,8 @@ def load(id_or_path: str) -> Run:
         raise UsageError(f"{path}: {fault}") from None
 
 
-def _path(id_or_path: str) -> Path:
+def path_of(id_or_path: str) -> Path:
+    """Where that run lies, if it does."""
     as_path = Path(id_or_path)
     if as_path.suffix == ".json" or len(as_path.parts) > 1:
         return as_path

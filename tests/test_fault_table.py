@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import fields, replace
 from functools import cache
@@ -10,12 +11,16 @@ from random import Random
 import pytest
 
 from probes import lab
+from probes.changes import Change, changes
 from probes.clock import Clock
 from probes.conduct import Order, conduct
 from probes.config import target_from_flags
 from probes.credentials import Secrets
+from probes.document import from_document, to_document
 from probes.lab.expectations import Expectation, expectations
 from probes.model import Layer, Limits, Run, Verdict
+from probes.rejudge import rejudge
+from probes.signatures import catalogue
 
 SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1, "keepalive": 0.05, "burst": 0.2}
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
@@ -44,6 +49,14 @@ def run_of(fault: str | None, suite: str, api: str) -> Run:
         target = replace(target, limits=Limits(concurrency=20 if suite == "burst" else 4))
         order = Order((suite,), target, overrides=OVERRIDES.get(suite), seed=7, clock=clock)
         return conduct(order, Secrets({**os.environ, KEY: served.api_key}))
+
+
+@cache
+def changed(fault: str | None, suite: str, api: str) -> tuple[Change, ...]:
+    """What is said otherwise of the run when it comes out of the store and is judged again."""
+    run = run_of(fault, suite, api)
+    stored = from_document(json.loads(json.dumps(to_document(run, chunks=True))))
+    return changes(stored, rejudge(stored, catalogue(), run.finished))
 
 
 def holds(row: Expectation, run: Run) -> bool:
@@ -89,12 +102,13 @@ ROWS = expectations()
     [pytest.param(r, id=name(r)) for r in ROWS],
 )
 def test_the_probe_says_of_each_fault_what_a_perfect_probe_would(row):
-    """The finding that the second table asks for is there."""
+    """The finding that the second table asks for is there, and the stored run says the very same when judged again."""
     run = run_of(row.fault, row.suite, row.api)
     assert holds(row, run), "\n".join(
         f"{f.kind} {f.client} {f.code} {f.verdict} {f.layer} {f.product} {f.vendor_code} {f.factor} {f.reason} {f.title} {f.detail}"
         for f in run.findings
     )
+    assert changed(row.fault, row.suite, row.api) == ()
 
 
 # --- can the check fail? ---------------------------------------------------------------------------------

@@ -31,9 +31,9 @@ LAYERS = {
     "what an answer means": "handshakes endings streams shared_cache wait_hints attribution twins redirects classify",
     "how it is asked": "allowance budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive suite live runner recorded document store conduct calibration demo schemas checkup starter",
+    "a run": "redirected passive suite live runner recorded document rejudge changes store conduct calibration demo schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs pasted calibrated commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs pasted again calibrated commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

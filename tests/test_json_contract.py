@@ -149,11 +149,11 @@ FLAGS = {
     "cut": ("--client", "httpx"),
 }
 FAULTS = {"refused": ["nginx-ua-rule"], "silent": ["silent"], "cut": ["reset-all"]}
-RUNS = ["demo", "skipped", "unreachable", *FLAGS]
+RUNS = ["demo", "skipped", "unreachable", "rejudged", *FLAGS]
 
 
 @pytest.fixture(params=RUNS)
-def document(request, edgeprobe, at, folder):
+def document(request, edgeprobe, reports, at, folder):
     """The JSON of one run, each with its own kind of trouble."""
     name = request.param
     if name == "demo":
@@ -163,6 +163,8 @@ def document(request, edgeprobe, at, folder):
     if name == "unreachable":
         flags = ("--base-url", "http://127.0.0.1:9/v1", "--api", "openai", "--model", "m", "--no-key")
         return written(edgeprobe, folder, name, "run", "smoke", *flags, "--vantage", "here")
+    if name == "rejudged":
+        return rejudged_run(edgeprobe, reports, at, folder)
     with lab.serve(FAULTS.get(name, ()), clock=Clock(0.02), keys=None, prefill=0.2, tpot=0.02) as served:
         return written(edgeprobe, folder, name, "run", "smoke", *at(served), *FLAGS[name])
 
@@ -176,6 +178,21 @@ def skipped_run(edgeprobe, at, folder):
     )
     with lab.serve(clock=Clock(0.02), keys=None, prefill=0.2, tpot=0.02) as served:
         return written(edgeprobe, folder, "skipped", "run", str(suite), *at(served))
+
+
+def rejudged_run(edgeprobe, reports, at, folder):
+    """A stored run as it is judged again; a call less, so that there is one more which was not recorded."""
+    with lab.serve(["nginx-ua-rule"], clock=Clock(0.02), keys=None, prefill=0.2, tpot=0.02) as served:
+        edgeprobe("run", "smoke", *at(served))
+    for path in reports.glob("*.json") if reports.exists() else ():
+        stored = json.loads(path.read_text())
+        gone = stored["calls"].pop()
+        stored["replay"]["calls"].pop()
+        for rows in (stored["exchanges"], stored["replay"]["exchanges"]):
+            del rows[len(rows) - len(gone["exchanges"]) :]
+        path.write_text(json.dumps(stored))
+        return written(edgeprobe, folder, "rejudged", "report", str(path), "--rejudge")
+    raise AssertionError("nothing was stored")
 
 
 pytestmark = pytest.mark.xdist_group("json_contract")

@@ -59,6 +59,8 @@ def heading(run: Run) -> Iterator[str]:
     if run.time_scale != 1:
         about.append(f"lab time, {1 / run.time_scale:g} times faster than the clock")
     yield " · ".join(about)
+    if judged := run.versions.get("rejudged"):
+        yield f"run of {run.started:%Y-%m-%d}, judged again {judged}"
 
 
 def skips(skipped: Iterable[Skipped]) -> Iterator[tuple[str, str | None, str]]:
