@@ -51,7 +51,17 @@ def _show(answers: Sequence[Answer], arguments: Namespace) -> None:
         return
     from probes.reporters.answers import Row, report
 
-    report([Row(answer.title, told.tag(answer), tuple(told.rows(answer))) for answer in answers], out)
+    report(
+        [
+            Row(answer.title, told.tag(answer), tuple(told.rows(answer)), _command(answer))
+            for answer in answers
+        ],
+        out,
+    )
+
+
+def _command(answer: Answer) -> str | None:
+    return answer.next_test.command if answer.next_test else None
 
 
 def _read(name: str) -> bytes:

@@ -82,7 +82,8 @@ def cases(
 ) -> tuple[list[Case], list[Skipped]]:
     """The suite's cases for a target, and what of it has to be left out.
 
-    `overrides`: the texts of `--set`, for every case whose kind has the parameter. `only`: the names of `--client`.
+    `overrides`: the texts of `--set`, for every case whose kind has the parameter; `route` is for all cases, as in their
+    rows. `only`: the names of `--client`.
     Raises ConfigError for a row, UsageError for a flag that is wrong.
     """
     clients = config.clients() if clients is None else clients
@@ -90,6 +91,7 @@ def cases(
     skipped: list[Skipped] = []
     seen: dict[str, int] = {}
     texts = dict(overrides or {})
+    suite = _by_route(suite, texts.pop("route", None), target)
     _check_overrides(suite, texts, kinds)
     for index, row in enumerate(suite.rows):
         said = _said(suite, index, kinds)
@@ -189,8 +191,17 @@ def _limits(kind: str, key: str) -> parameters.Limits | None:
     return KINDS[kind].limits.get(key) if kind in KINDS else None
 
 
+def _by_route(suite: Suite, route: str | None, target: Target) -> Suite:
+    if route is None:
+        return suite
+    if route not in target.routes:
+        said = f"route {route!r} is not one of target {target.name}"
+        raise UsageError(f"--set route: {said}{did_you_mean(route, target.routes)}")
+    return replace(suite, rows=tuple(replace(row, route=route) for row in suite.rows))
+
+
 def _check_overrides(suite: Suite, texts: Mapping[str, str], kinds: Kinds) -> None:
-    valid = {key for row in suite.rows for key in kinds.get(row.kind, {})}
+    valid = {"route", *(key for row in suite.rows for key in kinds.get(row.kind, {}))}
     for key in texts:
         if key not in valid:
             raise UsageError(f"--set {key}: no case of {suite.name} has it{did_you_mean(key, valid)}")

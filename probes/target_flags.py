@@ -70,6 +70,42 @@ def target_from_flags(
     return normal(target)
 
 
+def as_flags(target: Target) -> tuple[str, ...] | None:
+    """The flags that make this very target, whatever its budget; `None` where none do."""
+    edge, origin = target.routes.get("edge"), target.routes.get("origin")
+    if edge is None:
+        return None
+    connect_to = origin.connect_to if origin is not None else None
+    plain = {name: route.base_url for name, route in target.routes.items() if route.connect_to is None}
+    routes = {name: url for name, url in plain.items() if name != "edge"}
+    headers = {name: ref.env for name, ref in edge.headers.items()}
+    try:
+        made = target_from_flags(
+            edge.base_url, target.api, target.model, key_env=target.key_env, no_key=target.key_env is None,
+            endpoints=target.endpoints, routes=routes, connect_to=connect_to, proxy=edge.proxy, env_proxy=edge.env_proxy,
+            headers=headers, owned=target.owned, vantage=target.vantage,
+        )  # fmt: skip
+    except UsageError:
+        return None
+    if replace(made, budget=target.budget) != target:
+        return None
+    key = target.key_env if target.key_env != _KEY_ENV[target.api] else None
+    values = (
+        ("--base-url", edge.base_url), ("--api", target.api), ("--model", target.model), ("--key-env", key),
+        *(("--endpoint", name) for name in target.endpoints),
+        *(("--route", f"{name}={url}") for name, url in routes.items()),
+        ("--connect-to", connect_to), ("--proxy", edge.proxy),
+        *(("--header", f"{name}={variable}") for name, variable in headers.items()), ("--vantage", target.vantage),
+    )  # fmt: skip
+    switches = {
+        "--no-key": target.key_env is None,
+        "--no-env-proxy": not edge.env_proxy,
+        "--owned": target.owned,
+    }
+    said = [word for flag, value in values if value is not None for word in (flag, value)]
+    return (*said, *(flag for flag, on in switches.items() if on))
+
+
 def assignments(flag: str, texts: Iterable[str], form: str) -> dict[str, str]:
     """`NAME=VALUE` arguments of a repeatable flag; `form` says in an error how to write one."""
     found: dict[str, str] = {}

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from probes.classify.blocks import Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
+from probes.classify.told import looked_up
 from probes.model import Exchange, Layer, WhoActs
+from probes.next_tests import NextTest, of_answer
 from probes.own_signatures import catalogue_for
 from probes.redact import SECRET_HEADERS, Redactor
 from probes.signatures import catalogue
@@ -43,6 +45,7 @@ class Answer:
     advice: str
     who_acts: WhoActs
     retryable: bool | None
+    next_test: NextTest | None = None
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -73,16 +76,18 @@ def classify(data: bytes, target: str | None = None) -> list[Answer]:
 
 
 def to_document(answers: Iterable[Answer]) -> dict[str, Any]:
-    """`edgeprobe.classify/1`."""
+    """`edgeprobe.classify/1`, which has no key for what an answer can be looked up by: that ends the advice."""
     return {"schema": SCHEMA, "blocks": [_block(answer) for answer in answers]}
 
 
 def _block(answer: Answer) -> dict[str, Any]:
     row = {name: getattr(answer.attribution, name) for name in _ATTRIBUTION}
     row["transit"] = list(answer.attribution.transit)
+    row["next_test"] = answer.next_test and str(answer.next_test)
+    by = "; ".join(f"{name} {value}" for name, value in looked_up(answer))
     said = {
         "title": answer.title,
-        "advice": answer.advice,
+        "advice": f"{answer.advice} Look up: {by}" if by else answer.advice,
         "retryable": answer.retryable,
         "who_acts": answer.who_acts,
     }
@@ -107,15 +112,16 @@ def _answer(block: Block, judge: Judge, redactor: Redactor) -> tuple[Answer, boo
         extracted={name: redactor.text(value) for name, value in extracted.items()},
         vendor_code=found.vendor_code and redactor.text(found.vendor_code),
     )
-    row = vocabulary()[found.code]
+    row, shown = vocabulary()[found.code], replace(_redacted(exchange, redactor), attribution=found)
     answer = Answer(
         block.form,
-        replace(_redacted(exchange, redactor), attribution=found),
+        shown,
         found,
         row.title,
         found.advice or row.advice,
         found.who_acts or row.who_acts,
         found.retryable,
+        of_answer(found.next_test, shown.request.url) if found.next_test else None,
     )
     return answer, exchange is block.longer
 

@@ -23,7 +23,7 @@ _NOT_LOOKED_UP = frozenset(
 # TLS name is refused before anything is logged (its page of error 403).
 _WHERE = {
     "ray": "in the zone's Security Events and Logpush, by these 16 digits; events are sampled, so none found proves nothing",
-    "request_id": "in the log of the API or of its gateway",
+    "request id": "in the log of the API or of its gateway",
 }
 
 
@@ -50,10 +50,10 @@ def rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield "sure", _sure(answer)
     yield "do", f"{answer.who_acts}: {answer.advice}"
     yield "retry", _retry(answer)
-    if looked_up := list(_looked_up(answer)):
-        yield "look up", "\n".join(looked_up)
-    if found.next_test:
-        yield "next", found.next_test
+    if by := [_where_found(name, value) for name, value in looked_up(answer)]:
+        yield "look up", "\n".join(by)
+    if answer.next_test is not None:
+        yield "next", answer.next_test.words
 
 
 def _pasted(answer: Answer) -> str:
@@ -109,11 +109,14 @@ def _retry(answer: Answer) -> str:
     return f"{said}, after {after} s" if after and after.isdecimal() and answer.retryable else said
 
 
-def _looked_up(answer: Answer) -> Iterator[str]:
-    for name, value in answer.attribution.extracted.items():
-        if name not in _NOT_LOOKED_UP and value:
-            where = f" ({_WHERE[name]})" if name in _WHERE else ""
-            yield f"{name.replace('_', ' ')} {value}{where}"
+def looked_up(answer: Answer) -> list[tuple[str, str]]:
+    """(name, value) of what whoever made the answer, or passed it on, finds it by."""
+    found = answer.attribution.extracted.items()
+    return [(name.replace("_", " "), value) for name, value in found if name not in _NOT_LOOKED_UP and value]
+
+
+def _where_found(name: str, value: str) -> str:
+    return f"{name} {value}{f' ({_WHERE[name]})' if name in _WHERE else ''}"
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

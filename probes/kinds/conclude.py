@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from probes import next_tests
 from probes.acceptance import apart
 from probes.attribution import is_refusal
 from probes.endings import broke
@@ -55,7 +56,10 @@ def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: 
         values |= kept_by_proxy(case, exchange) if made is not None and made.code == code else {}
         values["conditions"] = dict(exchange.conditions)
         values["evidence"] = (exchange.id,)
-    return Finding(code=code, **(values | fields))
+    values |= fields
+    if values.get("next_test"):
+        values["next_test"] = str(next_tests.of_finding(values["next_test"], case))
+    return Finding(code=code, **values)
 
 
 def _title(code: str, exchange: Exchange | None) -> str | None:
@@ -210,12 +214,12 @@ def _told_otherwise(
             "product": None,
             "confidence": Confidence.LOW,
             "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused where others are let in",
-            "next_test": "edgeprobe run identity, which isolates what it is of the client",
+            "next_test": "suite identity, which isolates what it is of the client",
         }
     if others and _refused(exchange) and outcome_code(exchange) == "blocked":
         told = {
             "title": f"{listed(names)} {'is' if len(names) == 1 else 'are'} refused before the API, others are not",
-            "next_test": "identity, in this run or by itself, which isolates what it is of the client",
+            "next_test": "suite identity, which isolates what it is of the client",
         }
     if told or _refused(exchange):
         if not any(must_pass(case.client(name), case.target) for name in names):

@@ -111,7 +111,7 @@ def _shut(case: Case, calls: Sequence[Call]) -> list[Finding]:
                     f"{shown(last)} to {'a good request' if question(asked[0]) == CONTROL else 'a made-up key'}",
                 ),
             ),
-            next_test="edgeprobe run identity, which tells who is refused and for what",
+            next_test="suite identity, which tells who is refused and for what",
             evidence=tuple(call.last.id for call in asked if call.last is not None),
         )
     ]

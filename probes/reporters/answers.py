@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """An answer: `tag` names code, layer and product; `rows` are (label, text)."""
+    """An answer: `tag` names code, layer and product; `rows` are (label, text); `command` makes the next test."""
 
     title: str
     tag: str
     rows: tuple[tuple[str, str], ...]
+    command: str | None = None
 
 
 def report(answers: Sequence[Row], out: TextIO) -> None:
@@ -32,3 +33,5 @@ def report(answers: Sequence[Row], out: TextIO) -> None:
         )
         for label, text in answer.rows:
             page.row(label, text)
+        if answer.command:
+            page.command("try", answer.command)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from probes.model import Verdict
 from probes.redact import safe_text
-from probes.reporters.words import GLYPHS, folded, heading, repeat, rows, skips, summary, tagged, told_once
+from probes.reporters.words import GLYPHS, commands, folded, heading, rows, skips, summary, tagged, told_once
 
 if TYPE_CHECKING:
     from probes.model import Finding, Run
@@ -83,10 +83,10 @@ class Page:
         self.heading(title, f"{finding.kind} · {tagged(finding)}")
         for label, text in rows(finding):
             self.row(label, text)
-        if (again := repeat(finding)) is not None:
-            command, run = again
-            self.command("repeat", command)
-            self.row("", f"({run})")
+        for label, command, note in commands(finding):
+            self.command(label, command)
+            if note:
+                self.row("", f"({note})")
 
     def heading(self, title: Text, tag: str) -> None:
         """`title` with `tag` at the right end of its line, or below it where it does not fit."""

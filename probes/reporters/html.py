@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TextIO
 from probes.redact import safe_text
 from probes.reporters.words import (
     GLYPHS,
+    commands,
     folded,
     heading,
     headline,
-    repeat,
     rows,
     skips,
     summary,
@@ -130,10 +130,9 @@ def _article(finding: Finding, number: int) -> Iterator[str]:
     yield "<dl>"
     for label, text in rows(finding):
         yield f"<dt>{_text(label)}</dt><dd>{_lines(text)}</dd>"
-    if (again := repeat(finding)) is not None:
-        command, ran = again
+    for label, command, note in commands(finding):
         folds = "\n".join(map(_text, folded(safe_text(command), _WIDTH)))
-        yield f"<dt>repeat</dt><dd><pre>{folds}</pre>({ran})</dd>"
+        yield f"<dt>{label}</dt><dd><pre>{folds}</pre>{f'({note})' if note else ''}</dd>"
     yield "</dl>"
     yield "</article>"
 

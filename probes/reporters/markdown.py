@@ -12,10 +12,10 @@ from probes.model import Verdict
 from probes.redact import safe_text
 from probes.reporters.words import (
     GLYPHS,
+    commands,
     folded,
     heading,
     headline,
-    repeat,
     rows,
     skips,
     summary,
@@ -81,9 +81,9 @@ def _details(finding: Finding, *, opened: bool) -> list[str]:
     lines = [f"<details{' open' if opened else ''}>", f"<summary>{inert(title)}</summary>", ""]
     for label, text in rows(finding):
         lines.append(f"- **{inert(label)}**: {'<br>'.join(map(inert, text.split(chr(10))))}")
-    if (again := repeat(finding)) is not None:
-        command, ran = again
-        lines += ["", f"Repeat ({ran}):", "", *_fenced(folded(safe_text(command), _WIDTH))]
+    for label, command, note in commands(finding):
+        head = f"{label.capitalize()}{f' ({note})' if note else ''}:"
+        lines += ["", head, "", *_fenced(folded(safe_text(command), _WIDTH))]
     return [*lines, "", "</details>", ""]
 
 

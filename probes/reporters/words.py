@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,8 +22,14 @@ GLYPHS = {
     Verdict.WARN: "▲",
     Verdict.PASS: "✓",
 }
+_COMMAND = re.compile(r"(.+): `(edgeprobe run [^`]+)`", re.DOTALL)
 _NAMED = 6
-_TAKE_A_VALUE = frozenset({"-A", "-H", "-d", "-c", "--connect-to"})
+_TAKE_A_VALUE = frozenset(
+    {
+        "-A", "-H", "-d", "-c", "--connect-to", "--target", "--base-url", "--api", "--model", "--key-env", "--set", "--route",
+        "--header", "--endpoint", "--vantage", "--proxy",
+    }
+)  # fmt: skip
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -141,7 +148,7 @@ def rows(finding: Finding) -> Iterator[tuple[str, str]]:
     if finding.advice:
         yield "do", f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
     if finding.next_test:
-        yield "next", finding.next_test
+        yield "next", _next(finding.next_test)[0]
 
 
 def _counted(finding: Finding) -> Iterator[tuple[str, str]]:
@@ -152,11 +159,21 @@ def _counted(finding: Finding) -> Iterator[tuple[str, str]]:
         yield label, f"{text}, {often}" if label == "seen" and often not in text else text
 
 
-def repeat(finding: Finding) -> tuple[str, str] | None:
-    """The command that shows the same, and whether it was run; `None` where there is nothing to show."""
-    if finding.reproduce is None or finding.verdict is Verdict.PASS:
-        return None
-    return finding.reproduce.command, "ran: same answer" if finding.reproduce.verified else "not run"
+def commands(finding: Finding) -> Iterator[tuple[str, str, str]]:
+    """(label, command, note): what shows the same, and whether it was run; what makes the next test."""
+    if finding.verdict is Verdict.PASS:
+        return
+    if finding.reproduce is not None:
+        ran = "ran: same answer" if finding.reproduce.verified else "not run"
+        yield "repeat", finding.reproduce.command, ran
+    if finding.next_test and (command := _next(finding.next_test)[1]):
+        yield "try", command, ""
+
+
+def _next(text: str) -> tuple[str, str | None]:
+    """Its words, and the command that stands behind them."""
+    found = _COMMAND.fullmatch(text)
+    return (found[1], found[2]) if found else (text, None)
 
 
 def folded(command: str, width: int) -> list[str]:
