@@ -40,7 +40,8 @@ class Test(NamedTuple):
 
 
 TESTS = (
-    Test(r"\(?--set (?P<set>\w+=\d[\d.,]*)\)?", None),
+    Test(r"\(--set (?P<set>pairs=\d+)\)", "long"),
+    Test(r"\(--set (?P<set>deadline=[\d.]+)\)", "burst"),
     Test(r"straight to the (?:origin|upstream|backend|target|model server|integration)|past Squid", None, change=_ORIGIN),
     Test(r"without (?:the|any) proxy", None, change="no proxy"),
     Test(r"the same base URL with https", None, change="https"),

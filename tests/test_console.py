@@ -163,7 +163,10 @@ def steady_run(run: Run, spend: Spend) -> Run:
         detail = tuple((word, steady(sentence)) for word, sentence in finding.detail)
         again = finding.reproduce and replace(finding.reproduce, command=steady(finding.reproduce.command))
         title, advice = steady(finding.title), steady(finding.advice)
-        return replace(finding, title=title, advice=advice, detail=detail, reproduce=again)
+        following = finding.next_test and steady(finding.next_test)
+        return replace(
+            finding, title=title, advice=advice, detail=detail, next_test=following, reproduce=again
+        )
 
     edge = run.target.routes["edge"]
     routes = {"edge": replace(edge, base_url=steady(edge.base_url))}

@@ -106,15 +106,28 @@ def test_set_overrides_every_case_that_has_the_parameter(built):
     assert cases[0].params["rounds"] == [7, 8]
 
 
+def test_set_route_is_for_every_case(built):
+    """`--set route=NAME` beats the rows, and the ids say by which way was asked."""
+    cases, skipped = built(
+        "  - {kind: identity}\n  - {kind: completion, route: edge}\n", overrides={"route": "eu"}
+    )
+    assert [(case.id, case.route) for case in cases] == [
+        ("s/identity/route=eu", "eu"),
+        ("s/completion/route=eu", "eu"),
+    ]
+    assert skipped == []
+
+
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
+        ({"route": "edeg"}, "--set route: route 'edeg' is not one of target a.example; did you mean edge?"),
         ({"repeat": "1"}, "--set repeat: no case of s has it; did you mean repeats?"),
-        ({"hold": "1"}, "--set hold: no case of s has it; valid: name, repeats, rounds"),
+        ({"hold": "1"}, "--set hold: no case of s has it; valid: name, repeats, rounds, route"),
         ({"repeats": "x"}, "--set repeats: must be a whole number, not 'x'"),
         ({"repeats": "1.5"}, "--set repeats: must be a whole number, not '1.5'"),
     ],
-    ids=["misspelt", "of another kind", "text", "fraction"],
+    ids=["a route misspelt", "misspelt", "of another kind", "text", "fraction"],
 )
 def test_bad_overrides(built, overrides, said):
     """A `--set` that fits nothing is a mistake, not ignored."""
