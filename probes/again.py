@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from probes import outputs
 from probes.changes import changes
+from probes.own_signatures import catalogue_for
 from probes.rejudge import REJUDGED, rejudge
 from probes.reporters.changes import Changes, Row
 from probes.runner import exit_code
-from probes.signatures import catalogue
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def again(stored: Run, arguments: Namespace) -> int:
     """The exit code of the run as it is judged today; what is stored stays as it is."""
-    judged = rejudge(stored, catalogue(), datetime.now(UTC))
+    judged = rejudge(stored, catalogue_for(stored.target.name), datetime.now(UTC))
     differ = changes(stored, judged)
     answers = sum(len(call.exchanges) for call in stored.calls)
     same = (

@@ -11,6 +11,7 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from probes.bundled import names
 from probes.target_flags import as_flags
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ SUITES = {
 }  # fmt: skip
 """Kind → the bundled suite that asks it."""
 _DEMO = "demo"
+_TARGETS = "configs/targets"
 _ORIGIN = "origin"
 _HAS_ORIGIN = ", once the target has a route origin"
 
@@ -81,9 +83,10 @@ def of_finding(words: str, case: Case) -> NextTest:
     return _chosen(words, _by_target(case.target), case.kind, from_origin=case.route == _ORIGIN)
 
 
-def of_answer(words: str, url: str) -> NextTest:
-    """Against the API that `url` was a request to, or any target where that is not known."""
-    return _chosen(words, _by_url(url) or _ANY)
+def of_answer(words: str, url: str, target: str | None = None) -> NextTest:
+    """Against `target` where it has a file, else the API that `url` was a request to, else any target."""
+    named = _Named(("--target", target)) if target is not None and target in names(_TARGETS) else None
+    return _chosen(words, named or _by_url(url) or _ANY)
 
 
 def _chosen(words: str, named: _Named, kind: str = "", *, from_origin: bool = False) -> NextTest:

@@ -228,7 +228,11 @@ def _target_flags(parser: Parser) -> None:
 def _choice_flags(parser: Parser) -> None:
     parser.add_argument("--client", action="append", metavar="NAME", help="only this client; repeatable")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the cases, or route=NAME; repeatable"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a parameter of the cases, or route=NAME; repeatable",
     )
     parser.add_argument(
         "--max-requests", type=int, metavar="N", help="budget of requests (default: the target's)"

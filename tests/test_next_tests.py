@@ -252,6 +252,15 @@ def test_classify_gives_the_command(edgeprobe, tmp_path):
     assert block["next_test"].endswith(f": `{shlex.join(words)}`")
 
 
+def test_classify_names_the_target_that_it_is_told(edgeprobe, place, monkeypatch):
+    """One with a file is named rather than the pasted URL; one without can't be."""
+    monkeypatch.chdir(place)
+    (place / "paste").write_text(PASTED)
+    said = edgeprobe("classify", "paste", "--target", "prod")
+    assert tried(said.out) == ["edgeprobe", "run", "identity", "--target", "prod"]
+    assert of_answer(VARY, "", "gone").command == "edgeprobe run identity --target NAME"
+
+
 def test_what_it_can_be_looked_up_by_ends_the_advice():
     """A script gets at the ray in the JSON, which has no key for it; where there is none, nothing is added."""
     [block] = to_document(classify(PASTED.encode()))["blocks"]

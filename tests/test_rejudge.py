@@ -315,6 +315,17 @@ def test_the_command_says_what_changed(edgeprobe, kept, tmp_path):
     assert edgeprobe("report", str(kept), "--rejudge").out.count("Acme") == 0
 
 
+def test_the_targets_own_signatures_are_asked(edgeprobe, kept, tmp_path):
+    """Those that stand for the run's target alone, under its name."""
+    local = tmp_path / "configs" / "signatures" / "local"
+    local.mkdir(parents=True)
+    own = ACME.replace("strength: exclusive", "strength: strong")
+    (local / f"{stored(*REFUSED).target.name}.yaml").write_text(own)
+    with standing_in(tmp_path):
+        said = edgeprobe("report", str(kept), "--rejudge")
+    assert re.search(r"^  product +none -> Acme Gate$", said.out, re.MULTILINE), said.out
+
+
 @pytest.mark.parametrize("flags", [["--rejudge"], []])
 def test_the_stored_run_is_not_overwritten(edgeprobe, kept, flags):
     """A report into the file that it is made from is refused, by whatever name."""

@@ -56,7 +56,7 @@ class Answer:
 def classify(data: bytes, target: str | None = None) -> list[Answer]:
     """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's.
 
-    `target`: the name of the one whose own signatures are asked, too.
+    `target`: the name of the one whose own signatures are asked, too, and that the next test is for.
     """
     copied = pages()
     found = blocks(data, copied)
@@ -66,7 +66,7 @@ def classify(data: bytes, target: str | None = None) -> list[Answer]:
     since = 0
     for block in found:
         if block.start >= since:
-            answer, whole = _answer(block, judge, redactor)
+            answer, whole = _answer(block, judge, redactor, target)
             since = block.until if whole else since
             answers.append(answer)
     if any(answer.form.startswith("HAR") for answer in answers):
@@ -99,7 +99,7 @@ def _judge(copied: Pages) -> Judge:
     return Judge(catalogue(), copied.as_text)
 
 
-def _answer(block: Block, judge: Judge, redactor: Redactor) -> tuple[Answer, bool]:
+def _answer(block: Block, judge: Judge, redactor: Redactor, target: str | None) -> tuple[Answer, bool]:
     """And whether it is about what follows, too."""
     found, exchange = judge.attribute(block.exchange), block.exchange
     if block.longer is not None and found.layer is Layer.UNKNOWN:
@@ -121,7 +121,7 @@ def _answer(block: Block, judge: Judge, redactor: Redactor) -> tuple[Answer, boo
         found.advice or row.advice,
         found.who_acts or row.who_acts,
         found.retryable,
-        of_answer(found.next_test, shown.request.url) if found.next_test else None,
+        of_answer(found.next_test, shown.request.url, target) if found.next_test else None,
     )
     return answer, exchange is block.longer
 
