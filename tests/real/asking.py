@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import trustme
-from servers import program
+from processes import program
 
 from probes import lab
 from probes.clock import Clock

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.error
-import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from processes import accepts, answers, free_port, own_folder, program, running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-_PLACES = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""), "/usr/sbin"))
-_READY_WITHIN = 15.0
+    from collections.abc import Iterator, Sequence
 
 _NGINX = """
 daemon off;
@@ -118,20 +105,6 @@ http_access allow all
 """
 
 
-def program(name: str) -> str:
-    """The program's path; where it is missing the test is skipped, or failed when EDGEPROBE_REQUIRE_REAL=1."""
-    found = shutil.which(name, path=_PLACES)
-    if found is None:
-        stop = pytest.fail if os.environ.get("EDGEPROBE_REQUIRE_REAL") == "1" else pytest.skip
-        stop(f"{name} is not installed")
-    return found
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 @contextmanager
 def nginx(folder: Path, upstream: str, rules: str = "", *, certificate: Path | None = None) -> Iterator[str]:
     """nginx in front of `upstream` (host:port); `rules` stand in its server block, files lie in `folder`."""
@@ -144,7 +117,7 @@ def nginx(folder: Path, upstream: str, rules: str = "", *, certificate: Path | N
     config.write_text(_NGINX.format(listen=listen, rules=rules, upstream=upstream))
     arguments = [command, "-e", "stderr", "-p", str(folder), "-c", str(config)]
     scheme = "http" if certificate is None else "https"
-    with _running(arguments, folder / "nginx.log", lambda: _accepts(port)):
+    with running(arguments, folder / "nginx.log", lambda: accepts(port)):
         yield f"{scheme}://127.0.0.1:{port}/v1"
 
 
@@ -159,24 +132,32 @@ def haproxy(
         listen, scheme = f"{listen} ssl crt {certificate} alpn h2,http/1.1", "https"
     config = folder / "haproxy.cfg"
     config.write_text(_HAPROXY.format(listen=listen, rules=rules, behind=behind, upstream=upstream))
-    with _running([command, "-db", "-f", str(config)], folder / "haproxy.log", lambda: _accepts(port)):
+    with running([command, "-db", "-f", str(config)], folder / "haproxy.log", lambda: accepts(port)):
         yield f"{scheme}://127.0.0.1:{port}/v1"
 
 
 @contextmanager
-def apache(upstream: str, rules: str = "") -> Iterator[str]:
-    """Apache's mod_proxy in front of `upstream`; `rules` stand in its main server."""
+def apache(upstream: str, rules: str = "", *, modules: Sequence[str] = ()) -> Iterator[str]:
+    """Apache's mod_proxy in front of `upstream`; `rules` stand in its main server, `{folder}` in them is its own."""
     command, port = program("apache2"), free_port()
     places = [Path(command).parents[1] / "lib/apache2/modules", Path("/usr/lib/apache2/modules")]
-    modules = next(place for place in places if place.is_dir())
-    load = "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in _APACHE_MODULES)
-    with _own_folder() as (folder, user):
+    lying = next(place for place in places if place.is_dir())
+    load = "\n".join(
+        f"LoadModule {name}_module {lying}/mod_{name}.so" for name in (*_APACHE_MODULES, *modules)
+    )
+    with own_folder() as (folder, user):
         config = folder / "apache.conf"
         config.write_text(
-            _APACHE.format(folder=folder, port=port, modules=load, rules=rules, upstream=upstream)
+            _APACHE.format(
+                folder=folder,
+                port=port,
+                modules=load,
+                rules=rules.replace("{folder}", str(folder)),
+                upstream=upstream,
+            )
         )
         arguments = [command, "-X", "-d", str(folder), "-f", str(config)]
-        with _running(arguments, folder / "apache.log", lambda: _accepts(port), user=user):
+        with running(arguments, folder / "apache.log", lambda: accepts(port), user=user):
             yield f"http://127.0.0.1:{port}/v1"
 
 
@@ -185,14 +166,14 @@ def varnish(upstream: str, rules: str = "") -> Iterator[str]:
     """Varnish as a shared cache in front of `upstream`; `rules` are subroutines of VCL, before the built-in ones."""
     command, port = program("varnishd"), free_port()
     host, _, behind = upstream.rpartition(":")
-    with _own_folder() as (folder, user):
+    with own_folder() as (folder, user):
         config = folder / "edge.vcl"
         config.write_text(_VARNISH.format(host=host, port=behind, rules=rules))
         arguments = [
             command, "-F", "-j", "none", "-n", str(folder), "-a", f"127.0.0.1:{port}",
             "-f", str(config), "-s", "malloc,16m",
         ]  # fmt: skip
-        with _running(arguments, folder / "varnish.log", lambda: _accepts(port), user=user):
+        with running(arguments, folder / "varnish.log", lambda: accepts(port), user=user):
             yield f"http://127.0.0.1:{port}/v1"
 
 
@@ -213,12 +194,12 @@ class Squid:
 def squid(rules: str = "") -> Iterator[Squid]:
     """Squid as a forward proxy that serves anybody; `rules` stand before that."""
     command, port = program("squid"), free_port()
-    with _own_folder() as (folder, user):
+    with own_folder() as (folder, user):
         config = folder / "squid.conf"
         config.write_text(_SQUID.format(folder=folder, port=port, rules=rules))
         arguments = [command, "-N", "-f", str(config)]
         # Asked to end it takes its time, even without a client.
-        with _running(arguments, folder / "squid.log", lambda: _accepts(port), patience=0, user=user):
+        with running(arguments, folder / "squid.log", lambda: accepts(port), patience=0, user=user):
             yield Squid(f"http://127.0.0.1:{port}", folder / "access.log")
 
 
@@ -233,75 +214,5 @@ def smg(folder: Path, worker: str) -> Iterator[str]:
     ]  # fmt: skip
     base_url = f"http://127.0.0.1:{port}/v1"
     # Asked to end it would keep its port open for 5 s, for load balancers to notice.
-    with _running(arguments, folder / "smg.log", lambda: _answers(f"{base_url}/models"), patience=0):
+    with running(arguments, folder / "smg.log", lambda: answers(f"{base_url}/models"), patience=0):
         yield base_url
-
-
-@contextmanager
-def _own_folder() -> Iterator[tuple[Path, str | None]]:
-    """A folder, and whose: several servers refuse to run as root, who then owns nothing of it."""
-    user = "nobody" if os.geteuid() == 0 else None
-    with tempfile.TemporaryDirectory(prefix="edgeprobe-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        if user is not None:
-            shutil.chown(folder, user)
-        yield folder, user
-
-
-@contextmanager
-def _running(
-    arguments: Sequence[str],
-    log: Path,
-    ready: Callable[[], bool],
-    *,
-    patience: float = 5,
-    user: str | None = None,
-) -> Iterator[None]:
-    group = None if user is None else pwd.getpwnam(user).pw_gid
-    with (
-        log.open("wb") as out,
-        subprocess.Popen(
-            arguments,
-            stdout=out,
-            stderr=out,
-            user=user,
-            group=group,
-            extra_groups=None if user is None else [],
-        ) as process,
-    ):
-        try:
-            _wait_for(ready, process, log)
-            yield
-        finally:
-            process.terminate()
-            try:
-                process.wait(patience)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def _wait_for(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + _READY_WITHIN
-    while not ready():
-        if process.poll() is not None or time.monotonic() > until:
-            pytest.fail(f"{process.args[0]} did not come up:\n{log.read_text('utf-8', 'replace')[-2000:]}")
-        time.sleep(0.05)
-
-
-def _accepts(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as response:
-            return response.status == 200
-    except urllib.error.HTTPError as answer:
-        answer.close()
-        return False
-    except OSError:
-        return False

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import httpx
 import pytest
 import trustme
-from servers import program
+from processes import program
 
 from probes.conduct import Order, conduct
 from probes.config import target_from_flags
