@@ -123,6 +123,7 @@ OWN = {
     },
     "varnish": {
         "blocked": ["synth 403"],
+        "server.error": ["synth 503"],
         "unreachable.origin": [
             "backend closes", "backend header too large", "backend refuses", "backend sends a bad header",
             "backend silent",
@@ -143,7 +144,7 @@ PASSED_ON = {
     "origin's own empty 502": (Layer.UNKNOWN, "unreachable.origin"),
     "origin stops in mid-body": (Layer.UNKNOWN, "stream.truncated"),
 }
-# A Caddy before 2.10 puts its name on an origin's empty answer, which then looks like its own.
+# An older Caddy puts its name on an origin's empty answer, which then looks like its own.
 TAKEN_FOR_ITS_OWN = {
     ("caddy-debian", "origin's own empty 502"),
     ("caddy-debian", "upstream sends a bad header"),
@@ -237,8 +238,10 @@ def test_a_captured_sample_is_what_was_recorded():
 
 def test_alike_is_not_the_same():
     """Another version, number, id or time is alike; another word, header or end of the body is not."""
-    first = Answer("HTTP/1.1 502 Bad Gateway", ("Server: a/1.2", "X-Id: 0123456789abcdef01234567"), "at 10")
-    later = replace(first, headers=("x-id: fedcba9876543210fedcba98", "server: a/1.31"), body="at 7")
+    first = Answer(
+        "HTTP/1.1 502 Bad Gateway", ("Server: a/1.2", "X-Id: msg_0123456789abcdefABCDEFgh"), "at 10"
+    )
+    later = replace(first, headers=("x-id: msg_hgFEDCBAfedcba9876543210", "server: a/1.31"), body="at 7")
     assert records.essence(first) == records.essence(later)
     for other in (
         replace(first, body="in 10"),

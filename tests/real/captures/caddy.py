@@ -1,10 +1,11 @@
 """Caddy: its own answers, which have no body, and what it passes on.
 
-Debian's is of 2022 and marks what it passes on otherwise than those since 2.10, so that both are recorded.
+Debian's is of 2022 and marks what it passes on otherwise than today's, so that both are recorded.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +19,7 @@ from captures.asked import Case, Product, passed_on, post, told_by
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_DEBIAN = "/usr/bin/caddy"
+_TODAYS, _DEBIAN = str(Path(sys.executable).with_name("caddy")), "/usr/bin/caddy"
 _CONFIG = """
 {{
   admin off
@@ -76,5 +77,5 @@ def _running(ports: Mapping[str, int], *, name: str) -> Iterator[dict[str, Case]
             yield {**own, **passed_on(port)}
 
 
-PRODUCT = Product("caddy", lambda: told_by("caddy", "version"), partial(_running, name="caddy"))
+PRODUCT = Product("caddy", lambda: told_by(_TODAYS, "version"), partial(_running, name=_TODAYS))
 DEBIAN = Product("caddy", lambda: told_by(_DEBIAN, "version"), partial(_running, name=_DEBIAN))

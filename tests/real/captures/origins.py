@@ -7,7 +7,7 @@ import socket
 import socketserver
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,7 +101,7 @@ class _Server(socketserver.ThreadingTCPServer):
 def _origin(name: str, answer: bytes | None, over: threading.Event) -> _Server:
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            method, path = self._read()
+            method, path = _request(self.rfile)
             if path == "/leave":
                 server.shutdown()
                 server.server_close()
@@ -112,20 +112,24 @@ def _origin(name: str, answer: bytes | None, over: threading.Event) -> _Server:
                 over.wait(60)
             else:
                 self.wfile.write(answer)
-
-        def _read(self) -> list[str]:
-            """The whole request, as closing before its end would reset the connection."""
-            line, length = self.rfile.readline().decode().split(), 0
-            while header := self.rfile.readline().strip().lower():
-                if header.startswith(b"content-length:"):
-                    length = int(header.partition(b":")[2])
-                elif header.startswith(b"transfer-encoding:"):
-                    length = -1
-            while length < 0 and (size := int(self.rfile.readline(), 16)):
-                self.rfile.read(size + 2)
-            self.rfile.read(max(length, 0))
-            return [*line, "", ""][:2]
+                if name == "stopping":
+                    over.wait(0.3)  # for Varnish to have begun its answer, which else is a 503 now and then
 
     server = _Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     return server
+
+
+def _request(lines: BinaryIO) -> tuple[str, str]:
+    """Method and path; read to its end, as closing before would reset the connection."""
+    method, path, length = *[*lines.readline().decode().split(), "", ""][:2], 0
+    while header := lines.readline().strip().lower():
+        name, _, value = header.partition(b":")
+        if name == b"content-length":
+            length = int(value)
+        elif name == b"transfer-encoding":
+            length = -1
+    while length < 0 and (size := int(lines.readline(), 16)):
+        lines.read(size + 2)
+    lines.read(max(length, 0))
+    return method, path

@@ -20,13 +20,15 @@ def _rules(ports: Mapping[str, int]) -> str:
         for name, port in ports.items()
     )
     chosen = "\n".join(f'if (req.url == "/{name}") {{ set req.backend_hint = {name}; }}' for name in ports)
-    return f'{backends}\nsub vcl_recv {{ if (req.url == "/denied") {{ return (synth(403)); }}\n{chosen}\n}}'
+    own = "\n".join(f'if (req.url == "/synth-{code}") {{ return (synth({code})); }}' for code in (403, 503))
+    return f"{backends}\nsub vcl_recv {{ {own}\n{chosen}\n}}"
 
 
 @contextmanager
 def _running(ports: Mapping[str, int]) -> Iterator[dict[str, Case]]:
     requests = {
-        "synth 403": post("/denied"),
+        "synth 403": post("/synth-403"),
+        "synth 503": post("/synth-503"),
         "backend refuses": post("/refused"),
         "backend closes": post("/closing"),
         "backend sends a bad header": post("/garbled"),
