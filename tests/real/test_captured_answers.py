@@ -32,6 +32,7 @@ OWN = {
             "upstream closes", "upstream header too large", "upstream refuses", "upstream sends a bad header",
             "upstream silent",
         ],
+        "wrong_base_url": ["RewriteRule with R=404", "RewriteRule with R=405"],
     },
     "caddy": {
         "auth.in_front": ["basicauth"],

@@ -19,6 +19,8 @@ RewriteEngine On
 RewriteCond expr "%{HTTP:Content-Length} -gt 1000"
 RewriteRule ^ - [R=413]
 RewriteRule ^/denied - [F]
+RewriteRule ^/nothing - [R=404]
+RewriteRule ^/reading - [R=405]
 <Location /password>
   AuthType Basic
   AuthName inner
@@ -38,6 +40,8 @@ def _running(ports: Mapping[str, int]) -> Iterator[dict[str, Case]]:
     requests = {
         "RewriteRule with F": post("/denied"),
         "Require valid-user": post("/password"),
+        "RewriteRule with R=404": post("/nothing"),
+        "RewriteRule with R=405": post("/reading"),
         "RewriteRule with R=413": post("/refused", body=b"{}".ljust(2000)),
         "request line": b"nothing of HTTP\r\n\r\n",
         "upstream closes": post("/closing"),
