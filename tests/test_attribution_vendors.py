@@ -83,7 +83,7 @@ MARKS = {
     "a server that names itself beside the API's shape": (
         (401, BAD_KEY, JSON | {"server": "llama.cpp"}), (ORIGIN, "llama.cpp", "auth.rejected", Confidence.MEDIUM, ())),
     "Imperva's page under 200 is a block": (
-        (200, BLOCK_PAGES[0], HTML), (EDGE, "Imperva", "blocked", Confidence.HIGH, ())),
+        (200, BLOCK_PAGES[0], HTML), (EDGE, "Imperva", "blocked", Confidence.MEDIUM, ())),
     "F5's page under 200 is a block": (
         (200, BLOCK_PAGES[1], HTML), (EDGE, "F5 BIG-IP", "blocked", Confidence.HIGH, ())),
     "AWS WAF's challenge is an empty 202": (
@@ -104,6 +104,65 @@ def test_a_mark_is_no_maker(answer, expected):
     assert found.next_test or found.layer is not Layer.UNKNOWN
 
 
+# What sites and their origins write of a CDN: an address to fetch from, to report to, to go to.
+NAMED = {
+    "content-security-policy": "default-src 'self' https://cdnjs.cloudflare.com https://d111.cloudfront.net",
+    "content-security-policy-report-only": "script-src https://static.cloudflareinsights.com",
+    "link": "<https://a.cloudfront.net/x.css>; rel=preload, <https://www.fastly.com/>; rel=preconnect",
+    "report-to": '{"group":"cf-nel","endpoints":[{"url":"https://a.nel.cloudflare.com/report/v4?s=x"}]}',
+    "nel": '{"success_fraction":0,"report_to":"cf-nel","max_age":604800}',
+    "alt-svc": 'h3="edge.akamai.net:443"',
+    "access-control-allow-origin": "https://example.vercel.app",
+    "x-powered-by": "Express behind nginx and Kong",
+}
+NAMING_PAGE = (
+    '<html><head><link href="https://cdnjs.cloudflare.com/x.css"><script src="https://a.cloudfront.net/y.js">'
+    '</script></head><body>See <a href="https://www.cloudflare.com/5xx-error-landing">Cloudflare</a>, error code: 1020'
+    "</body></html>"
+)
+
+
+@pytest.mark.parametrize("name", [*NAMED, "body"])
+def test_the_name_of_a_cdn_in_an_address_is_not_even_transit(name):
+    """Only what a product itself writes in a place of its own says that it is there."""
+    headers = {name: NAMED[name]} if name in NAMED else {}
+    found = attribute(exchange(403, NAMING_PAGE if name == "body" else "<p>no", HTML | headers), catalogue())
+    assert (found.layer, found.product, found.code, found.transit) == (UNKNOWN, None, "blocked", ())
+
+
+SAME_TEXT = {"success": False, "error": "Access denied by security policy."}
+FRONTS = {
+    "Cloudflare": (CLOUDFLARE, ("Cloudflare",)),
+    "another vendor": ({"server": "nginx", "x-vercel-id": "fra1::x"}, ("Vercel", "nginx")),
+    "nobody": ({}, ()),
+}
+
+
+@pytest.mark.parametrize(("front", "transit"), FRONTS.values(), ids=FRONTS)
+def test_the_same_refusal_from_two_vendors_is_neithers(front, transit):
+    """What both say word for word is perhaps said by something before both: the CDN in the path is no culprit."""
+    found = attribute(exchange(403, SAME_TEXT, front), catalogue())
+    assert (found.layer, found.product, found.code, found.confidence) == (
+        UNKNOWN,
+        None,
+        "blocked",
+        Confidence.LOW,
+    )
+    assert set(found.transit) == set(transit)
+    assert found.next_test
+
+
+@pytest.mark.parametrize("status", [502, 504])
+@pytest.mark.parametrize("front", [CLOUDFLARE, {}], ids=["its headers", "no headers"])
+def test_a_branded_gateway_error_is_ambiguous(status, front):
+    """Cloudflare's page of 502 and 504 comes for the origin's own, too, so neither is named."""
+    title = {502: "Bad gateway", 504: "Gateway time-out"}[status]
+    page = f"<!DOCTYPE html><html><head><title>api.example.com | {status}: {title}</title></head></html>"
+    found = attribute(exchange(status, page, HTML | front), catalogue())
+    assert (found.layer, found.confidence) == (UNKNOWN, Confidence.LOW)
+    assert "origin" in found.next_test
+
+
 @pytest.mark.parametrize("body", BLOCK_PAGES, ids=["Imperva", "F5 BIG-IP"])
 @pytest.mark.parametrize("status", [200, 403, 503])
 def test_a_block_page_is_a_refusal_under_any_status(status, body):
@@ -111,16 +170,29 @@ def test_a_block_page_is_a_refusal_under_any_status(status, body):
     assert is_refusal(exchange(status, body, HTML))
 
 
-MARK = [(name, regex) for _, _, marks in catalogue().marks for name, regex in marks]
+MARK = [(product, layer, name, regex) for product, layer, marks in catalogue().marks for name, regex in marks]
 ASCII = st.characters(min_codepoint=32, max_codepoint=126)
+
+
+def value_of(data, regex):
+    return data.draw(st.from_regex(regex.check(), alphabet=ASCII) if regex.pattern else st.text(ASCII))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_no_mark_alone_makes_anybody_the_maker(data):
     """Beside a page of nobody's it proves the way, never who spoke."""
-    name, regex = data.draw(st.sampled_from(MARK))
-    value = data.draw(st.from_regex(regex.check(), alphabet=ASCII) if regex.pattern else st.text(ASCII))
-    found = attribute(exchange(403, "<p>no", HTML | {name: value}), catalogue())
+    _, _, name, regex = data.draw(st.sampled_from(MARK))
+    found = attribute(exchange(403, "<p>no", HTML | {name: value_of(data, regex)}), catalogue())
     assert found.transit
-    assert (found.layer, found.product, found.confidence) == (Layer.UNKNOWN, None, Confidence.LOW)
+    assert (found.layer, found.product, found.confidence) == (UNKNOWN, None, Confidence.LOW)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_an_api_error_stays_the_apis_behind_every_product(data):
+    """A 401 in the API's form is made by what stands behind, whoever wrote `server` or `via` on its way."""
+    product, _, name, regex = data.draw(st.sampled_from([mark for mark in MARK if mark[1] is not ORIGIN]))
+    found = attribute(exchange(401, BAD_KEY, JSON | {name: value_of(data, regex)}), catalogue())
+    assert (found.layer, found.product, found.code) == (ORIGIN, None, "auth.rejected")
+    assert product in found.transit

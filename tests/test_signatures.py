@@ -124,12 +124,14 @@ def test_what_is_exclusive_was_seen_twice():
 
 @pytest.mark.parametrize("_signature, sample", SAMPLES)
 def test_a_sample_says_where_it_was_taken(_signature: Signature, sample):
-    """What was quoted or captured names its place; what was composed names none."""
+    """What was quoted begins with the address of its place, what was captured with the program; what was composed names
+    none.
+    """
     assert (sample.source is None) == (sample.origin == "composed")
     if sample.origin == "capture":
         assert re.match(r"[a-z]+/[\d.]+, \w", sample.source)
     elif sample.source:
-        assert re.search(r"\bhttps://\S+", sample.source)
+        assert re.match(r"https://[^\s,]+\.\S", sample.source)
 
 
 @pytest.mark.parametrize("one", [one for one in EVERY if one.values[0].row.advice])
