@@ -105,9 +105,9 @@ class Signature:
             and self.says(seen)
         )
 
-    def may_match(self, seen: Response) -> bool:
+    def may_match(self, seen: Response, *, any_status: bool = False) -> bool:
         """Whether it matches but for the headers, which are not known; never by the status alone."""
-        known = not self._status or seen.status in self._status
+        known = any_status or not self._status or seen.status in self._status
         return known and bool(self._json or self._body) and self.says(seen)
 
     def says(self, seen: Response) -> bool:
@@ -117,6 +117,16 @@ class Signature:
             and all(condition.holds(seen.document) for condition in self._json)
             and all(regex.search(seen.text) for regex in self._body)
         )
+
+    @property
+    def statuses(self) -> frozenset[int]:
+        """Those that it asks for; none where any will do."""
+        return self._status
+
+    @property
+    def asks(self) -> int:
+        """How many things it asks of a body."""
+        return len(self._json) + len(self._body)
 
     @property
     def by_headers(self) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from probes.classify.blocks import Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
+from probes.classify.text import inside_strings
 from probes.classify.told import looked_up
 from probes.model import Exchange, Layer, WhoActs
 from probes.next_tests import NextTest, of_answer
@@ -56,8 +57,19 @@ class Answer:
 def classify(data: bytes, target: str | None = None) -> list[Answer]:
     """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's.
 
-    `target`: the name of the one whose own signatures are asked, too, and that the next test is for.
+    Where nothing names a layer, what stands escaped in strings of a log or a report is looked at. `target`: the name of
+    the one whose own signatures are asked, too, and that the next test is for.
     """
+    answers = _classified(data, target)
+    named = any(answer.attribution.layer is not Layer.UNKNOWN for answer in answers)
+    if not named and (inside := inside_strings(data)) is not None:
+        quoted = _classified(inside.encode("utf-8", "replace"), target)
+        named = any(one.attribution.layer is not Layer.UNKNOWN for one in quoted)
+        answers = quoted if named or not answers else answers
+    return answers
+
+
+def _classified(data: bytes, target: str | None) -> list[Answer]:
     copied = pages()
     found = blocks(data, copied)
     redactor = Redactor(_secrets(found))

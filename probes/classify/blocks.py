@@ -29,10 +29,15 @@ MOST = 200
 
 _MOST_LOOKED_AT = 4 * LIMIT
 _MOST_TRIED = 2_000
+_BELOW = 200
+"""Characters between a status in a line of its own and the message that belongs to it."""
+
 _DOCUMENT = re.compile(
-    r"^[ \t]{0,12}(?:\{(?=\s{0,9}[\"'])|\[(?=\s{0,9}[\"'{])|<(?:!doctype\s+html|html)\b|---\n(?=[a-z_]{1,40}: ))",
+    r"^[ \t]{0,12}`{0,3}(?:\{(?=\s{0,9}[\"'])|\[(?=\s{0,9}[\"'{])|<(?:!doctype\s+html|html)\b|---\n(?=[a-z_]{1,40}: ))",
     re.MULTILINE | re.IGNORECASE,
 )
+_MARKUP = re.compile(r"<(?i:!doctype\s+html|html)\b")
+_BEFORE_MARKUP = (": ", ", ", "( ")
 _ANSWERS = re.compile(
     r"""["'](?:error|errors|cloudflare_error|detail|choices|statusCode|message|object)["'] ?:"""
 )
@@ -77,6 +82,7 @@ class _Scan:
     def __init__(self, text: str, pages: Pages) -> None:
         self._text = text
         self._bare = text.strip()
+        self._knows = pages.knows
         heads = {
             match.start(): match for match in islice(responses.HEAD.finditer(text), exceptions.MOST_STARTS)
         }
@@ -95,6 +101,11 @@ class _Scan:
         starts += [
             (match.start(), 3, partial(self._document, match))
             for match in islice(_DOCUMENT.finditer(text), exceptions.MOST_STARTS)
+        ]
+        starts += [
+            (match.start(), 3, partial(self._document, match))
+            for match in islice(_MARKUP.finditer(text), exceptions.MOST_STARTS)
+            if text.endswith(_BEFORE_MARKUP, 0, match.start())
         ]
         starts += [(match.start(), 4, partial(self._ray, match)) for match in self._rays]
         self._starts = sorted(starts, key=lambda start: start[:2])
@@ -146,7 +157,7 @@ class _Scan:
     def _told(self, at: int) -> _Found | None:
         if at < self._told_since:
             return None
-        told = exceptions.told_at(self._text, at, self._limit)
+        told = exceptions.told_at(self._text, at, self._limit, self._knows)
         if told is None:
             self._told_since = exceptions.line_end_at(self._text, at)  # its line was searched to that place
             return None
@@ -167,7 +178,7 @@ class _Scan:
         )
 
     def _document(self, match: re.Match[str]) -> _Found | None:
-        start = match.end() - len(match[0].lstrip(" \t"))
+        start = match.end() - len(match[0].lstrip(" \t`"))
         if self._left <= 0:
             return None
         read = document_at(self._text, start, self._limit(start))
@@ -194,6 +205,10 @@ class _Scan:
         if one.told is None or other.told is None:
             return False
         between = self._text[one.end : other.start]
+        if one.told.bare:
+            return one.told.status == other.told.status and len(between) < _BELOW
+        if one.told.error and one.told.error.kind == "unsaid" and "\n\n" not in between:
+            return True
         alike = one.told.status == other.told.status or None in (one.told.status, other.told.status)
         if one.told.log and not exceptions.chained(between):
             return one.told.status == other.told.status and "\n\n" not in between

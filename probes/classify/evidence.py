@@ -72,14 +72,30 @@ class Judge:
             copied = attribution.attribute(seen, self._as_text)
             found = copied if copied.signature else found
         if found.signature is None and stated is None:
+            found, seen = self._by_its_marks(seen) or (found, seen)
+        if found.signature is None and stated is None:
             return self._not_told(exchange)
         return self._no_surer(found, seen)
+
+    def _by_its_marks(self, exchange: Exchange) -> tuple[Attribution, Exchange] | None:
+        """What a body by itself proves that no status came with.
+
+        Of several the one that asks most of the body counts: one of few statuses may lean on those.
+        """
+        response = Response.of(exchange)
+        every = [one for one in self._without_headers.signatures if one.row.strength == "exclusive"]
+        fits = [one for one in every if one.statuses and one.may_match(response, any_status=True)]
+        if len({one.product for one in fits}) != 1:
+            return None
+        best = max(fits, key=lambda one: (one.asks, len(one.statuses)))
+        seen = replace(exchange, status=min(best.statuses))
+        return attribution.attribute(seen, self._without_headers), seen
 
     def _no_surer(self, found: Attribution, seen: Exchange) -> Attribution:
         """Never high without headers, and low where they might have shown that another layer made the same body."""
         code = "ratelimited" if found.code == "ratelimited.no_hint" else found.code  # the hint is a header's
         if found.confidence is Confidence.LOW:
-            return replace(found, code=code)
+            return replace(found, code=code, next_test=found.next_test or _MORE)
         response = Response.of(seen)
         at_least = self._rank.get(str(found.signature), 0)
         others = (

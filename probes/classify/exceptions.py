@@ -7,43 +7,65 @@ libraries below. Newer OpenAI SDKs print a status and the message of the body's 
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.classify.bodies import Body, body_at, unquoted
-from probes.model import WireError
+from probes.classify.phrases import is_said, said, wire_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_CLASS = r"(?:[A-Za-z_]\w{0,60}\.){0,6}(?:(?:[A-Z]\w{0,60})?(?:Error|Exception)|[A-Z]\w{0,60}(?:Timeout|Disconnected)|IncompleteRead)"
+    from probes.model import WireError
+
+_CLASS = r"(?:[A-Za-z_]\w{0,60}\.){0,6}(?:(?:[A-Z]\w{0,60})?(?:Error|Exception|Timeout)|[A-Z]\w{0,60}Disconnected|IncompleteRead)"
 _RAISED = re.compile(rf"{_CLASS}(?=: | - |\(|$)", re.MULTILINE)
 # What every error has, found fast; what stands before it tells where the error begins.
 _LAST_OF_CLASS = re.compile(
     r"(?:Error|Exception|Timeout|Disconnected|IncompleteRead)(?=: | - |\(|$)", re.MULTILINE
 )
-_NUMBER = re.compile(r"[45]\d\d(?<![\w.]\d\d\d)(?!\d)")
+_NUMBER = re.compile(r"[45]\d\d(?<![A-Za-z0-9_.]\d\d\d)(?!\d)")
 _BEFORE = re.compile(
     r"""(?:(?P<word>[Ss]tatus(?:[_ ]?[Cc]ode)?['"]?(?::\ ?|=|\ ))|Error\ code:\ |HTTP\ code\ |API\ Error:?\ \(?|\[
-    |HTTP(?:\ [Ee]rror|\ status)?(?:\ code)?:?\ |(?:Client|Server)\ error\ '|"HTTP/[\d.]{1,3}\ )\Z""",
-    re.VERBOSE,
+    |HTTP(?:\ [Ee]rror|\ status)?(?:\ code)?:?\ |(?:Client|Server)\ error\ '|"HTTP/[\d.]{1,3}\ |\bError\ |(?P<line>^[ \t]{0,12}))\Z""",
+    re.VERBOSE | re.MULTILINE,
 )
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
-_WRAPPED = re.compile(rf"(?:{_CLASS})(?:: | - |\()[\"']?")
+_WRAPPED = re.compile(rf"(?:{_CLASS}|stream disconnected before completion)(?:: | - |\()[\"']?")
 _STATUS = re.compile(
     r"""Error\ code:\ (?P<sdk>[45]\d\d)\b(?:\ -\ )?
     | \bHTTP\ code\ (?P<old>[45]\d\d)\ from\ API(?:\ \()?
     | \bAPI\ Error:?\ \(?(?P<code>[45]\d\d)\b(?:\ status\ code\ \(no\ body\))?
+    | \bAPI\ Error:?\ \((?=[\w.-]{4,120}\ \|\ (?P<title>[45]\d\d):\ )
+    | \bError\ (?P<plain>[45]\d\d):\ (?=[{<\["'])
+    | (?P<named>[45]\d\d)\ (?:[A-Z][a-z]{1,20}[ -]?){1,4}:\ (?=[{<\["'])
+    | \b(?P<dash>[45]\d\d)\ -\ (?=(?:[A-Z][a-z]{1,20}\ ?){1,4}$)
     | \b[Ss]tatus(?:[_ ]?[Cc]ode)?['"]?(?::\ ?|=|\ )(?P<word>[45]\d\d)\b(?:\ and\ |\ -\ |,\ )?
     | \bHTTP(?:\ [Ee]rror|\ status)?(?:\ code)?:?\ (?P<http>[45]\d\d)\b(?::|,|\ -)?
     | \[(?P<bracket>[45]\d\d)\]\ [A-Z][A-Za-z]{2,20}(?:\ [A-Z][A-Za-z]{1,20}){0,3}
     | \b(?:Client|Server)\ error\ '(?P<httpx>[45]\d\d)[^'\n]{0,60}'
     | \b(?P<requests>[45]\d\d)\ (?:Client|Server)\ Error:\ [^\n]{0,60}?\ for\ url:?
+    | \b(?P<aiohttp>[45]\d\d),\ message='[^'\n]{0,200}'
     | "HTTP/[\d.]{1,3}\ (?P<log>[45]\d\d)[^"\n]{0,60}"
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
+_AFTER = re.compile(r", message='| (?:Client|Server) Error:| (?:[A-Z][a-z]{1,20}[ -]?){1,4}: [{<\[\"']")
 _NODE = re.compile(r"(?P<node>[45]\d\d)(?: status code \(no body\)$|(?= )|$)", re.MULTILINE)
+# Where the status stands behind what was said, as in the OpenAI SDK 0.x.
+_BEHIND = re.compile(
+    r"""Invalid response object from API: '(?P<old>[^\n]{0,1500})' \(HTTP response code was (?P<status>[45]\d\d)\)"""
+    r"""|(?P<edge>error code: \d{3,4}) \(code: (?P<code>[45]\d\d)\)"""
+)
+_INVALID = re.compile(r"Invalid response object from API: '")
+_TITLED = re.compile(r"API Error:? \((?=[\w.-]{4,120} \| [45]\d\d: )")
+_PHRASE = re.compile(r" ?(?P<words>[A-Z][a-z]{1,20}(?:[ -][A-Z]?[a-z]{1,20}){0,4})(?=:|\Z)")
+_STATUS_OF_PHRASE = {status.phrase.lower(): int(status) for status in HTTPStatus if status >= 400} | {
+    "gateway time-out": 504, "request time-out": 408, "payload too large": 413, "request entity too large": 413,
+    "service temporarily unavailable": 503,
+}  # fmt: skip
+_QUOTES = re.compile(r"""\A(["'`])(.*)\1\Z""", re.DOTALL)
 _NOISE = re.compile(
     r"\s*(?:\.{0,2} ?Received Model Group=|LiteLLM Retried:|Available Model Group).*|['\")]+$", re.DOTALL
 )
@@ -52,26 +74,6 @@ _CLASSES = {
     "ConflictError": 409, "RequestTooLargeError": 413, "UnprocessableEntityError": 422, "RateLimitError": 429,
     "BadGatewayError": 502, "ServiceUnavailableError": 503, "DeadlineExceededError": 504, "OverloadedError": 529,
 }  # fmt: skip
-_TRANSPORT = tuple(
-    (re.compile(pattern), kind, phase)
-    for pattern, kind, phase in (
-        (r"CERTIFICATE_VERIFY_FAILED|SSLCertVerification|self[- ]signed certificate|local issuer certificate|SSL certificate problem", "tls", "tls"),
-        (r"ProxyError|Tunnel connection failed|CONNECT tunnel failed|ERR_(?:PROXY|TUNNEL)_\w+|Could not resolve proxy", "proxy", "connect"),
-        (r"getaddrinfo|ENOTFOUND|EAI_AGAIN|Name or service not known|nodename nor servname|Temporary failure in name resolution|NameResolutionError|Could not resolve host|ERR_NAME_NOT_RESOLVED", "dns", "dns"),
-        (r"ECONNREFUSED|Connection refused|All connection attempts failed|ERR_CONNECTION_REFUSED|Failed to connect to|Couldn't connect to server", "connect", "connect"),
-        (r"ConnectTimeout|ETIMEDOUT|connect(?:ion)? timed out|Connection timeout|ERR_CONNECTION_TIMED_OUT|UND_ERR_CONNECT_TIMEOUT", "timeout", "connect"),
-        (r"WriteTimeout", "timeout", "upload"),
-        (r"incomplete (?:chunked read|message body)|without sending complete message body|ChunkedEncodingError|IncompleteRead|outstanding read data|Premature close|ERR_INCOMPLETE_CHUNKED_ENCODING|not closed cleanly|stream disconnected before completion|TypeError: terminated", "closed", "body"),
-        (r"ECONNRESET|[Cc]onnection reset|ERR_CONNECTION_RESET", "reset", "headers"),
-        (r"Server disconnected|RemoteDisconnected|socket hang up|Empty reply from server|ERR_EMPTY_RESPONSE|closed connection without", "closed", "headers"),
-        (r"SSLError|SSL_ERROR|ERR_SSL|ERR_CERT|\bSSL: |TLS handshake|SSL connect error", "tls", "tls"),
-        (r"ReadTimeout|Read timed out|Operation timed out after", "timeout", "headers"),
-        (r"[Tt]imed? ?out|Timeout", "timeout", ""),
-        (r"APIConnectionError|[Cc]onnection error|ConnectError|fetch failed|APIConnection", "unsaid", ""),
-    )
-)  # fmt: skip
-_CURL = re.compile(r"^(?:\S{1,40} )?curl: \(\d{1,3}\) [^\n]{1,400}", re.MULTILINE)
-_BROWSER = re.compile(r"net::ERR_[A-Z_]{3,60}")
 _CHAIN = re.compile(
     r"direct cause of the following|During handling of the above|^\s*(?:\[?cause\]?:)", re.MULTILINE
 )
@@ -104,31 +106,38 @@ class Told(NamedTuple):
     log: bool = False
     """A line of a log, which says less than what the client raised next."""
 
+    bare: bool = False
+    """A status in a line of its own (`Status Code: 404`), which says less than what stands below it."""
+
 
 def starts(text: str) -> Iterator[tuple[int, bool]]:
     """Where an error could begin, and whether that ends the text before it: `status: 403` may be part of a dump."""
     for match in islice(_NUMBER.finditer(text), MOST_STARTS):
         before = _BEFORE.search(text, max(0, match.start() - 30), match.start())
         if before is not None:
-            yield before.start(), not before["word"]
-        elif text.startswith((" Client Error:", " Server Error:"), match.end()):
+            yield before.start(), not (before["word"] or before["line"] is not None)
+        elif _AFTER.match(text, match.end()):
             yield match.start(), True
     for match in islice(_LAST_OF_CLASS.finditer(text), MOST_STARTS):
         head = text[max(0, match.start() - 200) : match.start()]
         name = head[len(head.rstrip(_NAME)) :].lstrip("0123456789.")
+        if head[: len(head) - len(name)].endswith("raise "):
+            continue  # the line of a program in a traceback
         if name or text.startswith(
             (":", " - ", "("), match.end()
         ):  # `Error` in a line of its own is a page's word
             yield match.start() - len(name), True
-    for pattern in (_CURL, _BROWSER):
-        for match in islice(pattern.finditer(text), MOST_STARTS):
+    for matches in (said(text), _INVALID.finditer(text), _TITLED.finditer(text)):
+        for match in islice(matches, MOST_STARTS):
             yield match.start(), True
 
 
-def told_at(text: str, start: int, next_after: Callable[[int], int]) -> Told | None:
+def told_at(
+    text: str, start: int, next_after: Callable[[int], int], known: Callable[[int | None, str], bool]
+) -> Told | None:
     """The error that begins at `start`; None where it is of another kind, such as a ValueError.
 
-    `next_after`: where the first of `starts` after a place is.
+    `next_after`: where the first of `starts` after a place is. `known`: whether a message under a status is somebody's.
     """
     at, names = start, []
     for _ in range(_MOST_WRAPPERS):
@@ -137,14 +146,17 @@ def told_at(text: str, start: int, next_after: Callable[[int], int]) -> Told | N
         names.append(wrapped[0])
         at = wrapped.end()
     line_end = line_end_at(text, at)
-    status = _NUMBER.search(text, at, line_end) and _STATUS.search(text, at, line_end)
-    status = status or (_NODE.match(text, at, line_end) if names else None)
+    numbered = _NUMBER.search(text, at, line_end)
+    if numbered and (behind := _BEHIND.search(text, at, line_end)):
+        return _behind(start, behind)
+    status = numbered and _STATUS.search(text, at, line_end)
+    status = status or (_NODE.match(text, at, line_end) if names else _leading(text, at, line_end, known))
     if status is None and not names and (bare := _RAISED.match(text, start)):
         names.append(bare[0])
     limit = next_after(line_end)
     if status is not None:
         return _answered(text, start, limit, status)
-    return _unanswered(text, start, at, limit, names)
+    return _unanswered(text, start, at, limit, names, known)
 
 
 def chained(between: str) -> bool:
@@ -152,20 +164,56 @@ def chained(between: str) -> bool:
     return _CHAIN.search(between) is not None
 
 
+def _leading(
+    text: str, at: int, line_end: int, known: Callable[[int | None, str], bool]
+) -> re.Match[str] | None:
+    """A status that begins a line, as Node's SDKs print it, is one where what follows is known."""
+    at += len(text[at:line_end]) - len(text[at:line_end].lstrip())
+    match = _NODE.match(text, at, line_end)
+    said = text[match.end() : line_end].strip() if match else ""
+    return match if match and said and known(int(match["node"]), said) else None
+
+
+def _behind(start: int, match: re.Match[str]) -> Told:
+    said = match["old"] if match["edge"] is None else match["edge"]
+    body = body_at(said, 0, len(said), lines=False)._replace(end=match.end(), start=-1)
+    return Told(start, match.end(), int(match["status"] or match["code"]), body, {}, None)
+
+
 def _answered(text: str, start: int, limit: int, match: re.Match[str]) -> Told:
     code = int(next(group for group in match.groups() if group))
-    ends_here = match.lastgroup in {"requests", "httpx", "log"}
-    body = Body("", match.end(), "") if ends_here else body_at(text, match.end(), limit, lines=False)
+    ends_here = match.lastgroup in {"requests", "httpx", "aiohttp", "log"}
+    phrase = _PHRASE.match(text, match.end(), limit)
+    end = (
+        phrase.end() + 1
+        if phrase and _is_phrase(phrase) and text.startswith(":", phrase.end())
+        else match.end()
+    )
+    body = Body("", end, "") if ends_here else body_at(text, end, limit, lines=False)
+    if body.form == "text" and "\n" in text[end : body.start] and not text[match.end() : end].strip():
+        body = Body("", end, "")  # of another line, which nothing says to be the body
     if body.form == "text":
-        body = body._replace(text=_NOISE.sub("", body.text).strip(" :,-"))
-        body = body._replace(form="text" if body.text else "")
+        body = _cleaned(body)
     headers, end = _dumped(text, body.end, limit)
     if not body.form and (quoted := _BODY_DUMPED.search(text, body.end, min(limit, body.end + _DUMP))):
         body = body_at(unquoted(quoted[1]), 0, len(quoted[1]))._replace(end=quoted.end())
-    return Told(start, max(end, body.end), code, body, headers, None, log=ends_here)
+    bare = match.lastgroup == "word" and not body.form and not headers
+    return Told(start, max(end, body.end), code, body, headers, None, log=ends_here, bare=bare)
 
 
-def _unanswered(text: str, start: int, at: int, limit: int, names: list[str]) -> Told | None:
+def _cleaned(body: Body) -> Body:
+    """Without what wrappers add behind it, and quotes around it."""
+    said = _NOISE.sub("", _QUOTES.sub(r"\2", body.text.lstrip(" :,-"))).strip(' :,-"')
+    return body._replace(text=said, form="text" if said else "")
+
+
+def _is_phrase(match: re.Match[str]) -> bool:
+    return match["words"].lower() in _STATUS_OF_PHRASE
+
+
+def _unanswered(
+    text: str, start: int, at: int, limit: int, names: list[str], known: Callable[[int | None, str], bool]
+) -> Told | None:
     """No status is told: the body may have come alone, or there was no answer."""
     line_end = line_end_at(text, at)
     first = f"{''.join(names)}{text[at:line_end][:400]}"
@@ -173,18 +221,16 @@ def _unanswered(text: str, start: int, at: int, limit: int, names: list[str]) ->
     status = next((_CLASSES[name] for name in classes if name in _CLASSES), None)
     body = body_at(text, at, limit, lines=False) if names else Body("", line_end, "")
     if body.form in {"json", "html", "markdown"} or status is not None:
-        if body.form == "text":
-            body = body._replace(text=_NOISE.sub("", body.text).strip(" :,-"))
+        body = _cleaned(body) if body.form == "text" else body
         headers, end = _dumped(text, body.end, limit)
         return Told(start, max(end, body.end), status, body, headers, None)
-    error = wire_error(first) if names or _CURL.match(text, start) or _BROWSER.match(text, start) else None
+    if (message := _cleaned(body)).form and known(None, message.text):
+        return Told(start, body.end, None, message, {}, None)
+    if names and (phrase := _PHRASE.fullmatch(body.text)) and _is_phrase(phrase):
+        status = _STATUS_OF_PHRASE[phrase["words"].lower()]
+        return Told(start, body.end, status, Body("", body.end, ""), {}, None)
+    error = wire_error(first) if names or is_said(text, start) else None
     return Told(start, line_end, None, Body("", line_end, ""), {}, error) if error else None
-
-
-def wire_error(said: str) -> WireError | None:
-    found = ((kind, phase) for pattern, kind, phase in _TRANSPORT if pattern.search(said))
-    kind, phase = next(found, ("", ""))
-    return WireError(kind, phase, said[:200]) if kind else None
 
 
 def _dumped(text: str, start: int, limit: int) -> tuple[dict[str, list[str]], int]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.classify import exceptions
 from probes.classify.evidence import LACKS
+from probes.classify.phrases import wire_error
 from probes.model import Exchange, Timeline, WireError, WireRequest
 from probes.wire.facts import Facts
 
 if TYPE_CHECKING:
-    from probes.classify import har, responses
+    from probes.classify import exceptions, har, responses
 
 _KEPT, _TAIL = 64 * 1024, 16 * 1024
 
@@ -43,7 +43,7 @@ def of_entry(entry: har.Entry) -> Exchange:
     made = replace(made, timeline=times, conditions={**made.conditions, "api": entry.api})
     if entry.status:
         return made
-    error = exceptions.wire_error(entry.error) or WireError("unsaid", "", entry.error or "no answer")
+    error = wire_error(entry.error) or WireError("unsaid", "", entry.error or "no answer")
     return replace(made, error=error)
 
 

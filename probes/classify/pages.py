@@ -12,6 +12,7 @@ from probes import strict_yaml
 from probes.bundled import bundled, find
 from probes.model import STRICT
 from probes.patterns import Pattern
+from probes.response import ABSENT, Response
 from probes.signature_rows import Page
 from probes.signatures import Catalogue, catalogue
 
@@ -35,9 +36,12 @@ class _File:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pages:
-    """`as_text`: the catalogue of copied texts. `first`: what any page begins with; `marks`: the patterns of each."""
+    """`as_text`: the catalogue of copied texts; `worded`: of those that are known by words, and not by a status alone.
+    `first`: what any page begins with; `marks`: the patterns of each.
+    """
 
     as_text: Catalogue
+    worded: Catalogue
     first: re.Pattern[str]
     marks: tuple[tuple[Pattern, ...], ...]
 
@@ -50,6 +54,11 @@ class Pages:
                     ends = [_end(other, text, start) for other in others]
                     if None not in ends:
                         yield start, max([match.end(), *(end for end in ends if end is not None)])
+
+    def knows(self, status: int | None, text: str) -> bool:
+        """Whether this message under this status is somebody's."""
+        seen = Response(status, {}, "", text, ABSENT, decodable=True, elided=False)
+        return bool(self.worded.matching(seen))
 
 
 @lru_cache
@@ -71,12 +80,13 @@ def pages() -> Pages:
         if path.parent != bundled("configs"):  # ours are compiled by a test, and else when they are used
             for text in (*row.text, *row.extract.values()):
                 _check(text, path, lines, where)
-        made.append(known[row.signature].as_text(row))
-    made.sort(key=lambda one: one.row.strength == "supporting")
+        made.append((known[row.signature].as_text(row), bool(row.text)))
+    made.sort(key=lambda one: one[0].row.strength == "supporting")
     begins = "|".join(f"(?:{row.text[0][1:]})" for row in rows if row.text)
     marks = tuple(tuple(Pattern(text, re.MULTILINE) for text in row.text) for row in rows if row.text)
-    first = re.compile(f"^(?:{begins})", re.MULTILINE)
-    return Pages(Catalogue(tuple(made), catalogue().marks), first, marks)
+    first = re.compile(rf"^(?=\S)(?:{begins})", re.MULTILINE)
+    every = Catalogue(tuple(one for one, _ in made), catalogue().marks)
+    return Pages(every, Catalogue(tuple(one for one, worded in made if worded), ()), first, marks)
 
 
 def _check(text: str, path: Path, lines: strict_yaml.Lines, where: strict_yaml.KeyPath) -> None:
