@@ -55,6 +55,7 @@ class Judge:
         self._without_headers = Catalogue(bodies, whole.marks)
         self._by_headers = tuple(one for one in whole.signatures if one.by_headers)
         self._rank = {one.id: STRENGTHS.index(one.row.strength) for one in whole.signatures}
+        self._movers = {one.id: one.row.who_acts for one in whole.signatures}
 
     def attribute(self, exchange: Exchange) -> Attribution:
         """As `attribution.attribute`, for exchanges whose conditions say what they lack."""
@@ -93,9 +94,11 @@ class Judge:
 
     def _no_surer(self, found: Attribution, seen: Exchange) -> Attribution:
         """Never high without headers, and low where they might have shown that another layer made the same body."""
-        code = "ratelimited" if found.code == "ratelimited.no_hint" else found.code  # the hint is a header's
+        if found.code == "ratelimited.no_hint":  # the hint is a header's
+            mover = self._movers.get(str(found.signature)) or vocabulary()["ratelimited"].who_acts
+            found = replace(found, code="ratelimited", who_acts=mover)
         if found.confidence is Confidence.LOW:
-            return replace(found, code=code, next_test=found.next_test or _MORE)
+            return replace(found, next_test=found.next_test or _MORE)
         response = Response.of(seen)
         at_least = self._rank.get(str(found.signature), 0)
         others = (
@@ -104,8 +107,8 @@ class Judge:
             if self._rank[one.id] <= at_least and one.layer is not found.layer and one.may_match(response)
         )
         if (other := next(others, None)) is not None:
-            return replace(found, code=code, confidence=Confidence.LOW, runner_up=other, next_test=_MORE)
-        return replace(found, code=code, confidence=Confidence.MEDIUM)
+            return replace(found, confidence=Confidence.LOW, runner_up=other, next_test=_MORE)
+        return replace(found, confidence=Confidence.MEDIUM)
 
     def _ended(self, exchange: Exchange) -> Attribution:
         error = exchange.error

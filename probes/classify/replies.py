@@ -39,7 +39,9 @@ class Replies:
     ask: str
     seen: tuple[Line, ...]
     whose: Mapping[WhoActs, str]
+    either: tuple[Line, ...]
     do: tuple[Line, ...]
+    meanwhile: tuple[Line, ...]
     retry: Mapping[Literal["yes", "no", "depends"], str]
 
 
@@ -57,17 +59,23 @@ def reply(answers: Sequence[Answer]) -> str:
 
 
 def _paragraph(answer: Answer, words: Replies) -> str:
-    found = answer.attribution
-    parts = [_line(words.seen, found.code, found.layer)]
-    if _is_unsure(answer):
-        parts.append(words.unsure)
-    elif found.code not in _UNPROVEN:
-        parts.append(words.whose[answer.who_acts])
-        if answer.who_acts is WhoActs.CUSTOMER:
-            parts.append(_line(words.do, found.code, found.layer))
-    if found.code not in _UNPROVEN and (answer.retryable or not _is_unsure(answer)):
-        parts.append(_retry(answer, words))
+    code, layer = answer.attribution.code, answer.attribution.layer
+    if code in _UNPROVEN:
+        parts = [_line(words.seen, code, layer)]
+    elif _is_unsure(answer):
+        parts = [_line(words.seen, code, Layer.UNKNOWN), words.unsure]
+        parts += [_retry(answer, words)] if answer.retryable else []
+    else:
+        either = _line(words.either, code, layer)
+        parts = [_line(words.seen, code, layer), *([either] if either else _moves(answer, words))]
     return " ".join(" ".join(part.split()) for part in parts if part)
+
+
+def _moves(answer: Answer, words: Replies) -> list[str]:
+    """Whose move it is, what the customer can do, and whether to try again."""
+    tips = words.do if answer.who_acts is WhoActs.CUSTOMER else words.meanwhile
+    tip = _line(tips, answer.attribution.code, answer.attribution.layer)
+    return [words.whose[answer.who_acts], tip, _retry(answer, words)]
 
 
 def _is_unsure(answer: Answer) -> bool:
@@ -80,11 +88,11 @@ def _is_unsure(answer: Answer) -> bool:
 
 def _retry(answer: Answer, words: Replies) -> str:
     seconds = answer.attribution.extracted.get("retry_after", "")
-    after = (
-        f" after {seconds} seconds" if seconds.isdecimal() and seconds.isascii() and len(seconds) < 6 else ""
-    )
+    wait = "a short wait"
+    if seconds.isdecimal() and seconds.isascii() and len(seconds) < 6 and int(seconds):
+        wait = f"{int(seconds)} second{'s' if int(seconds) > 1 else ''}"
     said = {True: "yes", False: "no", None: "depends"}[answer.retryable]
-    return words.retry[said].replace("{after}", after)  # type: ignore[index]
+    return words.retry[said].replace("{wait}", wait)  # type: ignore[index]
 
 
 def _line(lines: Sequence[Line], code: str, layer: Layer) -> str:

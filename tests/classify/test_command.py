@@ -17,6 +17,16 @@ from probes.signatures import catalogue
 from probes.vocabulary import vocabulary
 
 PLAIN = {"server": "cloudflare", "cf-ray": "8c0ffee0ddba11ad-FRA", "retry-after": "30"}
+JSON = {"content-type": "application/json"}
+RATE_BODY = '{"error":{"message":"Slow down","type":"requests","param":null,"code":"rate_limit_exceeded"}}'
+OVERLOADED = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+COUNTRY = '{"error":{"code":"unsupported_country_region_territory","message":"Not here","param":null,"type":"request_forbidden"}}'
+KONG_503 = '{\n  "message":"failure to get a peer from the ring-balancer"\n}'
+NGINX_413 = (
+    "<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<body>\r\n"
+    "<center><h1>413 Request Entity Too Large</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+)
+REFUSED = "httpx.ConnectError: [Errno 111] Connection refused"
 BLOCKED = raw(403, PLAIN, "error code: 1010")
 
 
@@ -119,7 +129,7 @@ def test_the_reply_is_the_text_to_send(pasted, capsys):
     assert out.startswith("Thank you")
     assert "client software" in out
     assert "ours to change" in out
-    assert "Trying again does not help" in out
+    assert "Trying the same again does not help" in out
     assert "Cloudflare" not in out
     assert "8c0ffee0ddba11ad" not in out
 
@@ -163,6 +173,39 @@ def test_a_reply_says_when_to_come_back():
     """By the server's own Retry-After."""
     text = reply(classify(raw(429, PLAIN, "error code: 1015").encode()))
     assert "try again after 30 seconds" in text
+
+
+@pytest.mark.parametrize(
+    ("pasted", "said", "not_said"),
+    [
+        (raw(429, JSON | {"retry-after": "1"}, RATE_BODY), "after 1 second;", "1 seconds"),
+        (raw(429, JSON | {"retry-after": "0"}, RATE_BODY), "after a short wait", "0 second"),
+        (raw(503, {"server": "kong/3.4.2"}, KONG_503), "after a short wait", "does not help"),
+        (raw(529, JSON, OVERLOADED), "after a short wait", "wrong in your code"),
+        (raw(524, PLAIN, "error code: 524"), "stream long answers", "try again after"),
+        (raw(413, {}, NGINX_413), "a smaller request gets through", "settle this on your side"),
+        (raw(403, PLAIN, "error code: 1010"), "same again does not help", "try again after"),
+        (REFUSED, "your network or ours", "ours to change"),
+        (REFUSED, "your network or ours", "can well succeed"),
+        (raw(403, JSON, COUNTRY), "country and a network that it serves", "ours to change"),
+        ("openai.NotFoundError: Error code: 404 - The model `m` does not exist", "cannot tell", "Our API"),
+    ],
+    ids=[
+        "one second", "no second", "503", "529", "524", "413 of nginx", "1010", "refused", "refused: no promise",
+        "country", "weak",
+    ],
+)  # fmt: skip
+def test_a_reply_is_right_for_whoever_gets_it(pasted, said, not_said):
+    """The right side, what helps until then, and a retry only where waiting is enough."""
+    text = reply(classify(pasted.encode()))
+    assert said in text
+    assert not_said not in text
+
+
+def test_a_limit_without_its_headers_is_still_the_callers():
+    """Whether Retry-After came can't be seen in a body, so nobody is blamed for leaving it out."""
+    (answer,) = classify(RATE_BODY.encode())
+    assert (answer.attribution.code, answer.who_acts) == ("ratelimited", WhoActs.CUSTOMER)
 
 
 def test_the_same_situation_is_told_once():
