@@ -124,11 +124,6 @@ class Signature:
         return self._status
 
     @property
-    def asks(self) -> int:
-        """How many things it asks of a body."""
-        return len(self._json) + len(self._body)
-
-    @property
     def by_headers(self) -> bool:
         """Something of it can't be told without the headers."""
         return bool(self._headers or self.row.match.absent or self.row.match.content_type)

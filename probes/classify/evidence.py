@@ -18,6 +18,7 @@ from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from probes.model import Exchange
+    from probes.signature_rows import Match
 
 LACKS: Final = "lacks"
 """Condition of an exchange: what of it is not known, of `status`, `headers`, `body`, `markup`, `end`."""
@@ -88,7 +89,7 @@ class Judge:
         fits = [one for one in every if one.statuses and one.may_match(response, any_status=True)]
         if len({one.product for one in fits}) != 1:
             return None
-        best = max(fits, key=lambda one: (one.asks, len(one.statuses)))
+        best = max(fits, key=lambda one: (_asks(one.row.match), len(one.statuses)))
         seen = replace(exchange, status=min(best.statuses))
         return attribution.attribute(seen, self._without_headers), seen
 
@@ -130,6 +131,11 @@ class Judge:
             who_acts=row.who_acts,
             retryable=row.retryable,
         )
+
+
+def _asks(match: Match) -> int:
+    """How many things of a body."""
+    return len(match.json) + len(match.body)
 
 
 def _stated(seen: Response) -> int | None:
