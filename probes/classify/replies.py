@@ -21,13 +21,14 @@ _UNPROVEN = frozenset({"ok", "not_told"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`codes`: finding codes or families, all where there is none; `layers` likewise."""
+    """`codes`: finding codes or families, all where there is none; `layers` and `who` likewise."""
 
     __pydantic_config__: ClassVar = STRICT
 
     codes: tuple[str, ...]
     text: str
     layers: tuple[Layer, ...] = ()
+    who: tuple[WhoActs, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +60,21 @@ def reply(answers: Sequence[Answer]) -> str:
 
 
 def _paragraph(answer: Answer, words: Replies) -> str:
-    code, layer = answer.attribution.code, answer.attribution.layer
-    if code in _UNPROVEN:
-        parts = [_line(words.seen, code, layer)]
+    if answer.attribution.code in _UNPROVEN:
+        parts = [_line(words.seen, answer)]
     elif _is_unsure(answer):
-        parts = [_line(words.seen, code, Layer.UNKNOWN), words.unsure]
+        parts = [_line(words.seen, answer, Layer.UNKNOWN), words.unsure]
         parts += [_retry(answer, words)] if answer.retryable else []
     else:
-        either = _line(words.either, code, layer)
-        parts = [_line(words.seen, code, layer), *([either] if either else _moves(answer, words))]
+        either = _line(words.either, answer)
+        parts = [_line(words.seen, answer), *([either] if either else _moves(answer, words))]
     return " ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _moves(answer: Answer, words: Replies) -> list[str]:
     """Whose move it is, what the customer can do, and whether to try again."""
     tips = words.do if answer.who_acts is WhoActs.CUSTOMER else words.meanwhile
-    tip = _line(tips, answer.attribution.code, answer.attribution.layer)
-    return [words.whose[answer.who_acts], tip, _retry(answer, words)]
+    return [words.whose[answer.who_acts], _line(tips, answer), _retry(answer, words)]
 
 
 def _is_unsure(answer: Answer) -> bool:
@@ -95,11 +94,13 @@ def _retry(answer: Answer, words: Replies) -> str:
     return words.retry[said].replace("{wait}", wait)  # type: ignore[index]
 
 
-def _line(lines: Sequence[Line], code: str, layer: Layer) -> str:
+def _line(lines: Sequence[Line], answer: Answer, layer: Layer | None = None) -> str:
+    code, layer = answer.attribution.code, layer or answer.attribution.layer
     fits = (
         line.text
         for line in lines
         if (not line.layers or layer in line.layers)
+        and (not line.who or answer.who_acts in line.who)
         and (not line.codes or any(code == one or code.startswith(f"{one}.") for one in line.codes))
     )
     return next(fits, "")

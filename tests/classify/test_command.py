@@ -26,6 +26,8 @@ NGINX_413 = (
     "<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<body>\r\n"
     "<center><h1>413 Request Entity Too Large</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
 )
+PROVIDERS_KEY = '{"error":{"message":"litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key","type":null,"param":null,"code":"401"}}'
+OLD_TLS = '{"title":"Error 1028: Unsupported TLS version","status":403,"error_code":1028,"error_category":"tls","cloudflare_error":true}'
 REFUSED = "httpx.ConnectError: [Errno 111] Connection refused"
 BLOCKED = raw(403, PLAIN, "error code: 1010")
 
@@ -188,11 +190,13 @@ def test_a_reply_says_when_to_come_back():
         (REFUSED, "your network or ours", "ours to change"),
         (REFUSED, "your network or ours", "can well succeed"),
         (raw(403, JSON, COUNTRY), "country and a network that it serves", "ours to change"),
+        (raw(401, JSON, PROVIDERS_KEY), "nothing about your key", "key is active"),
+        (raw(403, PLAIN, OLD_TLS), "kind of secure connection", "never sent"),
         ("openai.NotFoundError: Error code: 404 - The model `m` does not exist", "cannot tell", "Our API"),
     ],
     ids=[
         "one second", "no second", "503", "529", "524", "413 of nginx", "1010", "refused", "refused: no promise",
-        "country", "weak",
+        "country", "a provider's key", "TLS at the edge", "weak",
     ],
 )  # fmt: skip
 def test_a_reply_is_right_for_whoever_gets_it(pasted, said, not_said):
