@@ -10,12 +10,10 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING
 
 from probes import strict_yaml
-from probes.errors import did_you_mean
 from probes.model import Exchange, Timeline, WireRequest
 from probes.response import Response
 from probes.signature_rows import Product
 from probes.signatures import STRENGTHS, Catalogue, catalogue, load
-from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +67,6 @@ def _problems(signature: Signature) -> Iterator[tuple[strict_yaml.KeyPath, str]]
     row = signature.row
     if any(row.id == one.id for one in catalogue().signatures):
         yield ("id",), f"{row.id!r} stands in the catalogue; give it another"
-    if row.code not in vocabulary():
-        yield ("code",), f"{row.code!r} is not known{did_you_mean(row.code, vocabulary())}"
     if row.strength == "exclusive":
         yield ("strength",), "is strong at most here: exclusive takes two sources, as the catalogue has them"
     if not (row.match.json or row.match.body):

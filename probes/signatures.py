@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from probes import strict_yaml
 from probes.bundled import bundled, names
+from probes.errors import did_you_mean
 from probes.model import Layer
 from probes.patterns import Pattern
 from probes.response import ABSENT, Path, Response, at
 from probes.signature_rows import Extract, JsonTest, Match, Page, Product, Row, Scalar, Strength
+from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -194,9 +196,8 @@ def load(files: Iterable[File]) -> Catalogue:
 
 def _read(path: File) -> tuple[_Compiler, Product]:
     data, lines = strict_yaml.load(path)
-    return _Compiler(path, lines, path.parent == _BUNDLED), strict_yaml.check(
-        data, Product, path=path, lines=lines
-    )
+    product = strict_yaml.check(data, Product, path=path, lines=lines)
+    return _Compiler(path, lines, path.parent == _BUNDLED), product
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +214,9 @@ class _Compiler:
             if row.id in taken:
                 self._refuse(f"{row.id!r} stands twice", (*where, "id"))
             taken.add(row.id)
+            if not self.ours and row.code not in vocabulary():
+                close = did_you_mean(row.code, vocabulary())
+                self._refuse(f"{row.code!r} is not known{close}", (*where, "code"))
             made.append(self._signature(product, row, where))
         return made
 

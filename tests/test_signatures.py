@@ -199,6 +199,7 @@ def test_a_file_of_ones_own_is_used(tmp_path: Path):
     [
         ("strength: strong", "strenght: strong", 8, "did you mean strength?"),
         ("strength: strong", "strength: certain", 8, "certain"),
+        ("code: blocked", "code: bloked", 7, "did you mean blocked?"),
         ('body: ["^no$"]', 'body: ["^(no$"]', 9, "not a regex"),
         ('body: ["^no$"]', 'body: ["cloudflare"]', 9, "starts with ^ or with a tag"),
         ('{x-acme: ""}', '{x-acme: "["}', 4, "not a regex"),
@@ -211,6 +212,7 @@ def test_a_file_of_ones_own_is_used(tmp_path: Path):
     ids=[
         "unknown key",
         "bad word",
+        "unknown code",
         "bad regex",
         "unanchored",
         "bad mark",
