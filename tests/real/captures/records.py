@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = Path(__file__).parent / "samples"
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Which of the two it is can hang on how soon a body ends."""
 _DOCTYPE = re.compile(r"<!DOCTYPE [^>]*>")
 _WHEN = re.compile(r"\w{3}, \d\d \w{3} \d{4} [\d:]+ GMT")
 _ID = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|[0-9A-Za-z]{24,})(?![0-9A-Za-z])")
@@ -56,7 +58,7 @@ def essence(seen: Answer | None) -> object:
         f"{name}: {_plain(value)}"
         for name, values in seen.values.items()
         for value in values
-        if name != "content-length"
+        if name not in _FRAMING
     )
     # How much of a body got through before it broke off differs from one time to the next.
     return seen.status, headers, None if seen.cut else _plain(seen.body)
