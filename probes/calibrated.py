@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from probes import outputs, strict_yaml
 from probes.calibration import calibrate, to_document
-from probes.calibration.asking import ACCEPTS, CODES, MOST_CODES, in_order, most, status_of
+from probes.calibration.asking import ACCEPTS, CODES, MOST_CODES, in_order, most
 from probes.calibration.keeping import ON_REQUEST
 from probes.config import read_target, target_file
 from probes.credentials import Secrets
 from probes.errors import UsageError
 from probes.reporters.calibration import report
+from probes.statuses import of_cloudflare
 from probes.suite import default_route
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _dry(target: Target, codes: Sequence[int]) -> None:
     lines = [
         f"target   {target.name}, by its route {default_route(target)}",
         "asks     /cdn-cgi/trace",
-        *(f"asks     /cdn-cgi/error/{code}, whose page comes with {status_of(code)}" for code in asked),
+        *(f"asks     /cdn-cgi/error/{code}, whose page comes with {of_cloudflare(code)}" for code in asked),
         f"as       {' and '.join(f'{name} Accept, {accept}' for name, accept in ACCEPTS.items())}; what is not known, twice",
         "then     /, a path that is not there, and the models list without a key: none of them may look like a page that is kept",
         f"at most  {most(asked)} requests one after the other, none with a key; the first 429 ends it",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from probes import __version__
 from probes.attribution import is_refusal
 from probes.model import Confidence, Layer, Raw, Trial
+from probes.statuses import of_cloudflare
 from probes.twins import one
 
 if TYPE_CHECKING:
@@ -66,11 +67,6 @@ def in_order(codes: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(wanted, key=lambda code: (code == LIMIT, code >= 1000)))
 
 
-def status_of(code: int) -> int:
-    """That the page of a code comes with; for most of the 1xxx it is 403."""
-    return code if code < 1000 else {LIMIT: 429, 1033: 530, 1016: 530}.get(code, 403)
-
-
 def most(codes: Sequence[int]) -> int:
     """Requests that `ask` sends at the most."""
     return 1 + len(ACCEPTS) * (len(codes) * REPEATS + len(_ordinary("openai")))
@@ -99,7 +95,7 @@ def _pages(
     shown: list[Shown] = []
     for number, code in enumerate(codes):
         for name, accept in ACCEPTS.items():
-            trial = _trial(case, f"{code}/{accept}", f"/cdn-cgi/error/{code}", accept, status_of(code))
+            trial = _trial(case, f"{code}/{accept}", f"/cdn-cgi/error/{code}", accept, of_cloudflare(code))
             answers: list[Exchange] = []
             while len(answers) < REPEATS:
                 call = yield from one(trial)

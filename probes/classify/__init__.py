@@ -6,12 +6,11 @@ attributed like one that was recorded, as far as what was pasted bears it. Nothi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from probes.classify.blocks import Block, blocks
+from probes.classify.blocks import RAY, Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
 from probes.classify.text import inside_strings
@@ -32,7 +31,9 @@ SCHEMA = "edgeprobe.classify/1"
 _ATTRIBUTION = (
     "layer", "product", "code", "vendor_code", "signature", "confidence", "runner_up", "transit", "next_test",
 )  # fmt: skip
-_RAY = re.compile(r"([0-9a-f]{16})(?:-([A-Z]{3}))?")
+_NOTHING_TO_DO = (
+    "Nothing, if this is the answer; where somebody still sees an error, ask for what they got instead."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ def _answer(block: Block, judge: Judge, redactor: Redactor, target: str | None) 
         extracted={name: redactor.text(value) for name, value in extracted.items()},
         vendor_code=found.vendor_code and redactor.text(found.vendor_code),
     )
+    if found.code == "ok":
+        found = replace(found, advice=_NOTHING_TO_DO)
     row, shown = vocabulary()[found.code], replace(_redacted(exchange, redactor), attribution=found)
     answer = Answer(
         block.form,
@@ -132,7 +135,7 @@ def _answer(block: Block, judge: Judge, redactor: Redactor, target: str | None) 
         row.title,
         found.advice or row.advice,
         found.who_acts or row.who_acts,
-        found.retryable,
+        None if found.code == "ok" else found.retryable,
         of_answer(found.next_test, shown.request.url, target) if found.next_test else None,
     )
     return answer, exchange is block.longer
@@ -140,7 +143,7 @@ def _answer(block: Block, judge: Judge, redactor: Redactor, target: str | None) 
 
 def _by_ray(exchange: Exchange) -> dict[str, str]:
     """Every answer that came through Cloudflare can be looked up, whoever made it."""
-    match = _RAY.fullmatch(exchange.header("cf-ray") or "")
+    match = RAY.fullmatch(exchange.header("cf-ray") or "")
     return (
         {name: value for name, value in zip(("ray", "colo"), match.groups(), strict=True) if value}
         if match

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from probes.classify import exceptions, har, responses
 from probes.classify.bodies import LIMIT, document_at
-from probes.classify.exchanges import exchange, of_entry, of_response, of_told, with_body
+from probes.classify.exchanges import exchange, of_entry, of_events, of_response, of_told, with_body
+from probes.classify.forms import MOST_STARTS
 from probes.classify.text import plain
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _BELOW = 200
 """Characters between a status in a line of its own and the message that belongs to it."""
 
 _DOCUMENT = re.compile(
-    r"^[ \t]{0,12}`{0,3}(?:\{(?=\s{0,9}[\"'])|\[(?=\s{0,9}[\"'{])|<(?:!doctype\s+html|html)\b|---\n(?=[a-z_]{1,40}: ))",
+    r"^[ \t]{0,12}`{0,3}(?:\{(?=\s{0,9}[\"'])|\[(?=\s{0,9}[\"'{])|<(?:!doctype\s+html|html|head|title)\b|---\n(?=[a-z_]{1,40}: ))",
     re.MULTILINE | re.IGNORECASE,
 )
 _MARKUP = re.compile(r"<(?i:!doctype\s+html|html)\b")
@@ -41,7 +42,11 @@ _BEFORE_MARKUP = (": ", ", ", "( ")
 _ANSWERS = re.compile(
     r"""["'](?:error|errors|cloudflare_error|detail|choices|statusCode|message|object)["'] ?:"""
 )
-_RAY = re.compile(r"(?<![\w-])(?P<ray>[0-9a-f]{16})(?:-(?P<colo>[A-Z]{3}))?(?![\w-])")
+RAY = re.compile(r"(?<![\w-])(?P<ray>[0-9a-f]{16})(?:-(?P<colo>[A-Z]{3}))?(?![\w-])")
+_EVENTS = re.compile(
+    r"^(?:event: [\w.]{1,60}\n)?data: ?\{[^\n]{0,65536}(?:\n{1,2}(?:(?:event|id|data):[^\n]{0,65536}|:[^\n]{0,200}))*",
+    re.MULTILINE,
+)
 _NAMED_RAY = re.compile(r"(?i)\bray\b[^\n]{0,20}$")
 
 
@@ -83,15 +88,11 @@ class _Scan:
         self._text = text
         self._bare = text.strip()
         self._knows = pages.knows
-        heads = {
-            match.start(): match for match in islice(responses.HEAD.finditer(text), exceptions.MOST_STARTS)
-        }
+        heads = {match.start(): match for match in islice(responses.HEAD.finditer(text), MOST_STARTS)}
         told = dict(sorted(exceptions.starts(text)))
         self._heads = sorted(heads)
         self._hard = sorted({*heads, *(at for at, ends in told.items() if ends)})
-        self._rays = [
-            match for match in islice(_RAY.finditer(text), exceptions.MOST_STARTS) if self._is_ray(match)
-        ]
+        self._rays = [match for match in islice(RAY.finditer(text), MOST_STARTS) if self._is_ray(match)]
         self._ends_of_rays = [match.end() for match in self._rays]
         self._left = _MOST_LOOKED_AT
         starts: list[tuple[int, int, Callable[[], _Found | None]]] = []
@@ -100,16 +101,20 @@ class _Scan:
         starts += [(start, 2, partial(self._page, start, end)) for start, end in pages.found(text)]
         starts += [
             (match.start(), 3, partial(self._document, match))
-            for match in islice(_DOCUMENT.finditer(text), exceptions.MOST_STARTS)
+            for match in islice(_DOCUMENT.finditer(text), MOST_STARTS)
         ]
         starts += [
             (match.start(), 3, partial(self._document, match))
-            for match in islice(_MARKUP.finditer(text), exceptions.MOST_STARTS)
+            for match in islice(_MARKUP.finditer(text), MOST_STARTS)
             if text.endswith(_BEFORE_MARKUP, 0, match.start())
         ]
         starts += [(match.start(), 4, partial(self._ray, match)) for match in self._rays]
+        starts += [
+            (match.start(), 3, partial(self._events, match))
+            for match in islice(_EVENTS.finditer(text), MOST_STARTS)
+        ]
         self._starts = sorted(starts, key=lambda start: start[:2])
-        self._since = self._told_since = 0
+        self._since = 0
 
     def run(self) -> list[_Found]:
         found: list[_Found] = []
@@ -129,6 +134,8 @@ class _Scan:
             else:
                 break
             self._since = max(one.end, at + 1)
+        if not found and (spoken := exceptions.in_prose(self._text)) is not None:
+            found.append(_Found(spoken.start, spoken.end, Block("somebody's words", of_told(spoken)), spoken))
         return list(self._without_echoes(found))
 
     def _limit(self, at: int) -> int:
@@ -155,13 +162,10 @@ class _Scan:
         )
 
     def _told(self, at: int) -> _Found | None:
-        if at < self._told_since:
-            return None
         told = exceptions.told_at(self._text, at, self._limit, self._knows)
         if told is None:
-            self._told_since = exceptions.line_end_at(self._text, at)  # its line was searched to that place
             return None
-        form, made = "line of a log" if told.log else "error of a client", of_told(told)
+        form, made = "line of a log" if self._text.startswith('"', at) else "error of a client", of_told(told)
         begun = told.body.start if told.body.form == "text" else len(self._text)
         longer = self._text[begun : min(self._limit(told.end), begun + responses.LONGER)]
         return _Found(
@@ -188,6 +192,11 @@ class _Scan:
         body = read.text.encode("utf-8", "replace")
         alone = exchange(None, {}, body, lacks=("status", "headers"))
         return _Found(match.start(), read.end, Block("body alone", alone))
+
+    def _events(self, match: re.Match[str]) -> _Found | None:
+        """A stream without its head, where it holds an error or its end."""
+        made = of_events(match[0].encode("utf-8", "replace"))
+        return _Found(match.start(), match.end(), Block("events of a stream", made)) if made.facts else None
 
     def _ray(self, match: re.Match[str]) -> _Found:
         alone = exchange(None, {"cf-ray": [match[0]]}, b"", lacks=("status", "headers", "body", "end"))
@@ -220,7 +229,7 @@ class _Scan:
             match["ray"]
             for one in found
             if one.block.form != "ray id"
-            for match in _RAY.finditer(self._text, one.start, one.end)
+            for match in RAY.finditer(self._text, one.start, one.end)
         }
         for one in found:
             ray = next(iter(one.block.exchange.headers.get("cf-ray", ())), "")[:16]

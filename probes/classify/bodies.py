@@ -14,6 +14,7 @@ _DEEPEST = 200
 _HTML = re.compile(
     r"<(?:!doctype\s+html|\?xml\b|html\b|!--\[if|head\b|title\b|center\b|body\b)", re.IGNORECASE
 )
+_STACK = re.compile(r"\n[ \t]+at [^\n]{1,300}:\d+:\d+\)?(?= |\n|\Z)")
 _HTML_END = re.compile(r"</html\s*>(?:\s*<!--[^>]{0,200}-->)*\s*", re.IGNORECASE)
 _FRONTMATTER = re.compile(r"---\n(?:[a-z_]{1,40}: [^\n]{0,400}\n){1,30}---\n")
 _LAST = re.compile(
@@ -118,8 +119,11 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _html(text: str, start: int, limit: int) -> Body:
-    match = _HTML_END.search(text, start, start + LIMIT)
-    end = match.end() if match else max(start, min(limit, start + LIMIT))
+    until = start + LIMIT
+    if (stack := _STACK.search(text, start, until)) is not None:
+        until = stack.start()  # a page that Node cut, and where it was raised
+    match = _HTML_END.search(text, start, until)
+    end = match.end() if match else max(start, min(limit, until))
     return Body(text[start:end], end, "html")
 
 

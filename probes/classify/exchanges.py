@@ -29,6 +29,8 @@ def of_response(pasted: responses.Pasted) -> Exchange:
         lacks.append("body")
     sent = WireRequest(pasted.method or "", pasted.url, pasted.sent, 0, None, None)
     made = exchange(pasted.status, pasted.headers, body, lacks=tuple(lacks), request=sent)
+    if pasted.method:
+        made = replace(made, conditions={**made.conditions, "proxy": pasted.proxied})
     if pasted.tunnel is False:
         error = WireError("proxy", "connect", f"the proxy answered {pasted.status} to CONNECT")
         return replace(made, status=None, error=error)
@@ -51,8 +53,15 @@ def of_told(told: exceptions.Told) -> Exchange:
     lacks = [] if told.headers else ["headers"]
     lacks += [] if told.body.form else ["body"]
     lacks += [] if told.status else ["status"]
+    lacks += ["end"] if told.prose else []
     body = told.body.text.encode("utf-8", "replace")
     return replace(exchange(told.status, told.headers, body, lacks=tuple(lacks)), error=told.error)
+
+
+def of_events(body: bytes) -> Exchange:
+    """Of events without a head: who streams has said 200 before."""
+    made = exchange(200, {"content-type": ["text/event-stream"]}, body, lacks=("status", "headers"))
+    return replace(made, headers={})
 
 
 def exchange(

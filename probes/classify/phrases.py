@@ -15,9 +15,16 @@ from probes.patterns import Pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_GUARD = r"Streaming is (?:required|strongly recommended) for operations that may|The api_key client option must be set|Could not resolve authentication method"
+_UNREAD = (
+    r"'(?:str|bytes)' object has no attribute '(?:choices|content|data|id|model_dump|output|output_text|usage)'"
+    r"|Unexpected token '?<|JSONDecodeError|Expecting value: line 1 column 1"
+)
 _TRANSPORT = tuple(
     (Pattern(pattern), kind, phase)
     for pattern, kind, phase in (
+        (_GUARD, "guard", ""),
+        (_UNREAD, "unread", ""),
         (r"x509: |SSL connection timeout|CERTIFICATE_VERIFY_FAILED|SSLCertVerification|self[- ]signed certificate|local issuer certificate|SSL certificate problem", "tls", "tls"),
         (r"ProxyError|Tunnel connection failed|CONNECT tunnel failed|ERR_(?:PROXY|TUNNEL)_\w+|Could not resolve proxy", "proxy", "connect"),
         (r"no such host|getaddrinfo|ENOTFOUND|EAI_AGAIN|Name or service not known|nodename nor servname|Temporary failure in name resolution|NameResolutionError|Could not resolve host|ERR_NAME_NOT_RESOLVED", "dns", "dns"),

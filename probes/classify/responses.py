@@ -25,6 +25,11 @@ _TUNNEL = re.compile(
     r"^\* (?:CONNECT tunnel established|Proxy replied 200|CONNECT phase completed)", re.MULTILINE
 )
 _NO_TUNNEL = re.compile(r"^\* CONNECT tunnel failed, response \d{3}", re.MULTILINE)
+_BY_PROXY = re.compile(
+    r"^\* (?:Uses proxy env variable|Establish HTTP proxy tunnel|CONNECT (?:tunnel|phase)|Proxy replied 200)"
+    r"|^> CONNECT ",
+    re.MULTILINE,
+)
 _GZIPPED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
 _MAX_FIELDS = 500
 LONGER = 4_000
@@ -43,6 +48,9 @@ class Pasted(NamedTuple):
     tunnel: bool | None
     """Answered to CONNECT, by a proxy: True where the tunnel came about, False where not."""
 
+    proxied: bool = False
+    """curl shows that a proxy of the client's own side was asked."""
+
     longer: str = ""
     """All that may belong to a body of plain text, which need not end at an empty line."""
 
@@ -53,7 +61,8 @@ def response_at(text: str, head: re.Match[str], limit: int, since: int) -> Paste
     verbose = bool(head["mark"])
     body, end = _verbose_body(text, at, limit) if verbose else _body(text, at, limit, headers)
     longer = _own(text, at, limit)[0] if verbose else text[at : max(at, min(limit, at + LONGER))]
-    method, url, sent = _request(text[max(since, head.start() - LIMIT) : head.start()])
+    before = text[max(since, head.start() - LIMIT) : head.start()]
+    method, url, sent = _request(before)
     around = text[head.end() : min(limit, end + 400)]
     tunnel = "onnection established" in head["reason"] or (verbose and bool(_TUNNEL.search(around)))
     refused = verbose and bool(_NO_TUNNEL.search(around))
@@ -66,6 +75,7 @@ def response_at(text: str, head: re.Match[str], limit: int, since: int) -> Paste
         url,
         sent,
         tunnel or (False if refused else None),
+        _is_proxied(url, sent) or (verbose and bool(_BY_PROXY.search(before))),
         longer.strip()[:LONGER],
     )
 
@@ -191,3 +201,8 @@ def _request(text: str) -> tuple[str | None, str, tuple[tuple[str, str], ...]]:
         path if path.startswith("http") else f"https://{host}{path}" if host else "",
         pairs,
     )
+
+
+def _is_proxied(url: str, sent: tuple[tuple[str, str], ...]) -> bool:
+    """A proxy is asked for the whole URL, or with a header of its own."""
+    return url.startswith("http:") or any(name.lower() == "proxy-connection" for name, _ in sent)

@@ -14,6 +14,7 @@ _COMPOSE = re.compile(r"^[\w.-]{1,60} +\| ?", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t>]{0,12}(?:```|~~~)[^\n<{]{0,80}$", re.MULTILINE)
 _QUOTED_ANSWER = re.compile(r"^> ?(?:> ?)*(?:< )?HTTP/\d", re.MULTILINE)
 _CURL_REQUEST = re.compile(r"^> [A-Z]{3,10} \S{1,4000} HTTP/\d", re.MULTILINE)
+_BYTES = re.compile(r"""^b(?:'(?:[^'\\\n]|\\.){1,100000}'|"(?:[^"\\\n]|\\.){1,100000}")$""", re.MULTILINE)
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
 _MAX_QUOTES = 6
 # What logs put before each line (time, stream, host and process), and the sides of a box that a terminal drew.
@@ -35,7 +36,7 @@ _MOST_STRINGS = 50
 
 
 def plain(data: bytes) -> str:
-    """The text with plain line ends, without colours, mail quotes, Markdown fences and the names of containers."""
+    """The text with plain line ends, with what Python prints of bytes as what they were, without colours, mail quotes, Markdown fences and the names of containers."""
     text = _decoded(data).replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
     text = _FENCE.sub("", _COMPOSE.sub("", _ESCAPES.sub("", text)))
     for before in _BEFORE_LINES:
@@ -45,7 +46,7 @@ def plain(data: bytes) -> str:
         if not _is_quoted(text):
             break
         text = _QUOTE.sub("", text)
-    return text
+    return _BYTES.sub(lambda match: unquoted(match[0][1:]), text)
 
 
 def inside_strings(data: bytes) -> str | None:

@@ -48,8 +48,11 @@ def rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if found.transit:
         yield "passed", f"{', '.join(found.transit)}, {_made(answer)}"
     yield "sure", _sure(answer)
-    yield "do", f"{answer.who_acts}: {answer.advice}"
-    yield "retry", _retry(answer)
+    if found.code == "ok":
+        yield "do", answer.advice
+    else:
+        yield "do", f"{answer.who_acts}: {answer.advice}"
+        yield "retry", _retry(answer)
     if by := [_where_found(name, value) for name, value in looked_up(answer)]:
         yield "look up", "\n".join(by)
     if answer.next_test is not None:
