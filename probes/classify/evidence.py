@@ -131,7 +131,15 @@ class Judge:
             return None
         best = max(fits, key=lambda one: (_asks(one.row.match), len(one.statuses)))
         seen = replace(exchange, status=min(best.statuses))
-        return attribution.attribute(seen, self._without_headers), seen
+        found = attribution.attribute(seen, self._without_headers)
+        others = [
+            one.id
+            for one in fits
+            if one.row.code != found.code and _asks(one.row.match) == _asks(best.row.match)
+        ]
+        if others:
+            found = replace(found, confidence=Confidence.LOW, runner_up=others[0])
+        return found, seen
 
     def _no_surer(self, found: Attribution, seen: Exchange, *, guessed: bool) -> Attribution:
         """Never high without headers, and low where they might have shown that another layer made the same body, or
@@ -149,7 +157,9 @@ class Judge:
         others = (
             one.id
             for one in self._by_headers
-            if self._rank[one.id] <= at_least and one.layer is not found.layer and one.may_match(response)
+            if self._rank[one.id] <= at_least
+            and (one.layer, one.row.code) != (found.layer, found.code)
+            and one.may_match(response)
         )
         if (other := next(others, None)) is not None:
             return replace(found, confidence=Confidence.LOW, runner_up=other, next_test=_MORE)

@@ -47,6 +47,9 @@ _HEADER = re.compile(
 _BODY_DUMPED = re.compile(
     r"""\bresponseBody['"]?: ('[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")"""
 )
+_ASKED = re.compile(
+    r"https?://[^\s\"'<>()]{4,300}?/(?:chat/completions|completions|responses|messages|embeddings)\b"
+)
 _DUMP = 12_000
 _LINE = 2_000
 """Characters of a message that are looked at."""
@@ -71,6 +74,9 @@ class Told(NamedTuple):
 
     prose: bool = False
     """A person speaks of a status, which is no answer."""
+
+    url: str = ""
+    """That was asked, where its line tells it."""
 
 
 def starts(text: str) -> Iterator[tuple[int, bool]]:
@@ -102,12 +108,20 @@ def told_at(
             break
         names.append(wrapped["aws"] or wrapped["name"])
         at = wrapped.end()
+    url = _url(text, start)
     status = forms.status_at(text, at, named=bool(names)) or (None if names else _leading(text, at, known))
     if status is not None:
-        return _answered(text, start, next_after(status.end), status)
+        return _answered(text, start, next_after(status.end), status)._replace(url=url)
     if not names and (bare := _RAISED.match(text, start)):
         names.append(bare[0])
-    return _unanswered(text, start, at, next_after(line_end_at(text, at)), names, known)
+    told = _unanswered(text, start, at, next_after(line_end_at(text, at)), names, known)
+    return told and told._replace(url=url)
+
+
+def _url(text: str, at: int) -> str:
+    begin = text.rfind("\n", max(0, at - 400), at) + 1 or max(0, at - 400)
+    asked = _ASKED.search(text, begin, line_end_at(text, at))
+    return asked[0] if asked else ""
 
 
 def in_prose(text: str) -> Told | None:

@@ -55,7 +55,10 @@ def of_told(told: exceptions.Told) -> Exchange:
     lacks += [] if told.status else ["status"]
     lacks += ["end"] if told.prose else []
     body = told.body.text.encode("utf-8", "replace")
-    return replace(exchange(told.status, told.headers, body, lacks=tuple(lacks)), error=told.error)
+    sent = WireRequest("", told.url, (), 0, None, None)
+    return replace(
+        exchange(told.status, told.headers, body, lacks=tuple(lacks), request=sent), error=told.error
+    )
 
 
 def of_events(body: bytes) -> Exchange:

@@ -21,7 +21,8 @@ _BACK = 60
 """Characters of a line before a status in which a form may begin."""
 
 _PHRASE = r"(?:[A-Z][a-z]{1,20}[ -]?){1,4}"
-_HTTP = r"HTTP(?: [Ee]rror| status)?(?: code)?"
+_HTTP = r"(?:HTTP|http)(?: [Ee]rror| status)?(?: code)?"
+_THEN = r"(?:(?:,| and| -)(?: body| server response)?[:=]? )"
 _LINE, _SAYS = r"(?:^[ \t]{0,12}|\b)", r"(?:^[ \t]{0,12}|(?<=: ))"
 _BODY = r"""(?=b?["']|[{<\[])"""
 
@@ -42,10 +43,10 @@ FORMS = (
     Form(r"\bAPI Error:? \(?", r"(?: status code \(no body\))?"),
     Form(r"\[", rf"\] {_PHRASE}"),
     # a key and its value
-    Form(r"""\b[Ss]tatus(?:[_ ]?[Cc]ode)?['"]?(?:: ?|=)""", r"(?: and | - |, )?", soft=True),
-    Form(rf"\b{_HTTP}(?:: ?|=)", r"(?::|,| -)?"),
+    Form(r"""\b[Ss]tatus(?:[_ ]?[Cc]ode)?['"]?(?:: ?|=)""", rf"{_THEN}?", soft=True),
+    Form(rf"\b{_HTTP}(?:: ?|=)", rf"(?::|{_THEN})?"),
     # words, where they are a program's: what it met follows, or they are all that stands in its line
-    Form(rf"{_LINE}[Ss]tatus(?: code)? ", rf"(?::|(?:,| and)(?: body)? {_BODY})"),
+    Form(rf"{_LINE}[Ss]tatus(?: code)? ", rf"(?::|{_THEN}{_BODY})"),
     Form(rf"(?:{_SAYS}|(?<=ailed with )|(?<=eceived ))[Ss]tatus(?: code)? ", r"(?=[. \t]*$)"),
     Form(rf"{_LINE}{_HTTP} ", rf"(?::|,(?= {_BODY})| -(?= )|(?= {_PHRASE}(?::|$)))"),
     Form(rf"{_SAYS}{_HTTP} ", r"(?=[. \t]*$)"),
@@ -56,7 +57,7 @@ FORMS = (
     Form(r"\bresulted in a `", r"[^`\n]{0,60}` response:?"),
     Form(r'"HTTP/[\d.]{1,3} ', r'[^"\n]{0,60}"', alone=True),
     Form(r"\bnet::ERR_[A-Z_]{3,50} ", r"(?: \([^)\n]{0,60}\))?", alone=True),
-    Form(r'\w": ', rf" {_PHRASE}(?= ?{_BODY}|$)"),
+    Form(r'\w": ', rf"(?: {_PHRASE}{_BODY}|(?= {_PHRASE}$))"),
     Form("", r" (?:Client|Server) Error: [^\n]{0,60}? for url:?", alone=True),
     Form("", r", message='[^'\n]{0,200}'", alone=True),
     Form("", r" \((?:[A-Z][A-Za-z-]{1,20} ?){1,4}\)$", alone=True),
@@ -102,7 +103,8 @@ def starts(text: str) -> Iterator[tuple[int, bool]]:
     for number in islice(_NUMBER.finditer(text), MOST_STARTS):
         at = number.start()
         line = text.rfind("\n", max(0, at - _BACK), at) + 1 or max(0, at - _BACK)
-        if (before := _BEFORE.search(text, line, at)) is not None:
+        before = _BEFORE.search(text, line, at)
+        if before is not None and status_at(text, before.start(), named=False) is not None:
             yield before.start(), not before[0].lstrip().lower().startswith("status")
         elif _BEGINS_LINE.search(text, line, at):
             yield line, False

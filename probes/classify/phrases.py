@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _GUARD = r"Streaming is (?:required|strongly recommended) for operations that may|The api_key client option must be set|Could not resolve authentication method"
 _UNREAD = (
-    r"'(?:str|bytes)' object has no attribute '(?:choices|content|data|id|model_dump|output|output_text|usage)'"
+    r"\b(?:str|bytes)' object has no attribute '(?:choices|content|data|id|model_dump|output|output_text|usage)'"
     r"|Unexpected token '?<|JSONDecodeError|Expecting value: line 1 column 1"
 )
 _TRANSPORT = tuple(

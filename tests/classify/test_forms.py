@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 from random import Random
 
 import pytest
@@ -170,3 +171,108 @@ def test_json_of_python_is_read_as_the_json_it_was():
     }
     (answer,) = classify(python(400, json.dumps(body)).encode())
     assert json.loads(answer.exchange.body_head) == body
+
+
+SDKS = {
+    "Python": python,
+    "Node": lambda status, body: f"APIError: {status} {json.dumps(json.loads(body), ensure_ascii=False)}\n    at APIError.generate (/app/node_modules/openai/core/error.js:41:20)\n",
+    "Node, named by its status alone": lambda status, body: f"Error: {status} {json.dumps(json.loads(body))}\n    at x (/app/y.js:1:2)\n",
+    "Java": lambda status, body: f"com.openai.errors.UnexpectedStatusCodeException: {status}: {body}\n\tat com.openai.core.handlers.ErrorHandler.handle(ErrorHandler.kt:60)\n",
+    "Go": lambda status, body: f'POST "https://api.example.com/v1/chat/completions": {status} Some Words {json.dumps(json.loads(body))}\n',
+}  # fmt: skip
+
+
+def is_object(body):
+    try:
+        return isinstance(json.loads(body), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+@pytest.mark.parametrize(
+    "signature, sample", [s for s in SAMPLES if s.values[1].status >= 400 and is_object(s.values[1].body)]
+)
+def test_json_is_whole_in_what_an_sdk_prints(signature, sample, sdk):
+    """A `status` or a number in it is not taken for the one it came with: judged as the response without its headers."""
+    (told,) = classify(SDKS[sdk](sample.status, sample.body).encode())
+    (bare,) = classify(raw(sample.status, {}, sample.body).encode())
+    assert json.loads(told.exchange.body_head) == json.loads(sample.body)
+    assert key(told.attribution) == key(bare.attribution)
+
+
+BLOCKS = [
+    "p",
+    "h1",
+    "h2",
+    "h3",
+    "hr",
+    "center",
+    "div",
+    "body",
+    "pre",
+    "ul",
+    "li",
+    "section",
+    "br",
+    "td",
+    "tr",
+    "table",
+    "address",
+]
+UNSEEN = ["script", "style", "title", "noscript"]
+
+
+class Shown(HTMLParser):
+    """What a browser puts into the clipboard."""
+
+    def __init__(self):
+        super().__init__()
+        self.text, self.hidden = "", 0
+
+    def handle_starttag(self, tag, attrs):
+        self.hidden += tag in UNSEEN
+        self.text += "\n" * (tag in BLOCKS)
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in UNSEEN
+        self.text += "\n" * (tag in BLOCKS)
+
+    def handle_data(self, data):
+        self.text += "" if self.hidden else " ".join(f"|{data}|".split()).strip("|")
+
+
+def shown(body):
+    page = Shown()
+    page.feed(body)
+    return "\n".join(line.strip() for line in page.text.split("\n") if line.strip())
+
+
+# Headings that many servers write, or a sample that was cut to less than a browser shows.
+SAYS_TOO_LITTLE = {
+    "alb.400", "alb.403", "alb.502", "alb.503", "alb.504", "alb.5xx.other", "cloudflare.524.status", "cloudflare.reach.html",
+    "cloudflare.worker.html", "cloudflare.530.html", "cloudflare.1015.html", "cloudflare.denied.html", "squid.400", "squid.size",
+    "squid.response",
+}  # fmt: skip
+PAGES = [
+    pytest.param(signature, text, id=f"{signature.id}-{n}")
+    for signature in catalogue().signatures
+    for n, sample in enumerate(signature.row.samples)
+    if sample.body.lstrip().startswith("<")
+    and len(text := shown(sample.body)) > len("Sorry, you have been blocked")
+    and signature.id not in SAYS_TOO_LITTLE
+    and signature.row.strength != "supporting"
+]
+
+
+@pytest.mark.parametrize("signature, text", PAGES)
+def test_a_page_as_a_browser_copies_it(signature, text):
+    """Every page of the catalogue, without its markup, is still its maker's; or the one that can't be told is not."""
+    (answer,) = classify(f"Hello, this is what I see:\n\n{text}\n\nCan you help?".encode())
+    found = answer.attribution
+    assert found.confidence is not Confidence.HIGH
+    assert (found.product, found.layer) == (
+        signature.product,
+        Layer.UNKNOWN if signature.forward else signature.layer,
+    )
+    assert found.code.removesuffix(".no_hint") == signature.row.code or found.confidence is Confidence.LOW

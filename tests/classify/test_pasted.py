@@ -8,6 +8,7 @@ import pytest
 from pasted_forms import har, raw, verbose
 
 from probes.classify import classify, to_document
+from probes.classify.told import rows
 from probes.model import Confidence, Layer, WhoActs
 
 CLOUDFLARE = {"server": "cloudflare", "cf-ray": "8c0ffee0ddba11ad-FRA"}
@@ -22,6 +23,8 @@ CF_1010 = (
     '"zone":"api.example.com","cloudflare_error":true,"retryable":false}'
 )
 TRACE = 'Traceback (most recent call last):\n  File "/app/job.py", line 12, in <module>\n    client.chat.completions.create(\n'
+SQUID = {"server": "squid/5.7", "x-squid-error": "ERR_ACCESS_DENIED 0", "via": "1.1 gw3 (squid/5.7)", **HTML}
+SQUIDS = "<html><head><title>ERROR: The requested URL could not be retrieved</title></head></html>"
 EDGE, ORIGIN, UNKNOWN = Layer.EDGE, Layer.ORIGIN, Layer.UNKNOWN
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 CF, NX = "Cloudflare", "nginx"
@@ -85,6 +88,24 @@ PASTED = {
     "a 502 page of nginx through Cloudflare is nginx's": (
         raw(502, {**CLOUDFLARE, **HTML}, NGINX.format("502 Bad Gateway")), [(EDGE, NX, "unreachable.origin", None, HIGH)]),
     "words in a sentence are no page": ("Our docs say that error code: 1010 means a banned client, and so does Cloudflare.", []),
+    # --- whose proxy
+    "Squid, with nothing that tells whose": (raw(403, SQUID, SQUIDS), [(UNKNOWN, "Squid", "blocked", None, LOW)]),
+    "Squid, asked for the whole URL": (
+        verbose(403, SQUID, SQUIDS).replace("POST /v1", "POST http://api.example.com/v1"), [(Layer.PROXY, "Squid", "unreachable.connect", None, MEDIUM)]),
+    "Squid, asked without a proxy": (verbose(403, SQUID, SQUIDS), [(EDGE, "Squid", "blocked", None, HIGH)]),
+    "Squid inside a proxy's tunnel": (
+        "* Establish HTTP proxy tunnel to api.example.com:443\n> CONNECT api.example.com:443 HTTP/1.1\n> Host: api.example.com:443\n>\n"
+        "< HTTP/1.1 200 Connection established\n<\n* CONNECT tunnel established, response 200\n" + verbose(403, SQUID, SQUIDS),
+        [(UNKNOWN, "Squid", "blocked", None, LOW)]),
+    # --- a status that was guessed
+    "a number under code": ('{"error":{"message":"x","code":504}}', [(Layer.GATEWAY, None, "timeout.first_byte", "504", LOW)]),
+    "Anthropic's word in OpenAI's shape": (
+        '{"error":{"message":"No","type":"permission_error","param":null,"code":"forbidden"}}', [(ORIGIN, None, "auth.rejected", "forbidden", LOW)]),
+    "a code that the edge alone writes": (
+        '{"error":{"code":502,"message":"Bad gateway.","param":null,"type":"cf_bad_gateway"}}', [(EDGE, CF, "unreachable.origin", "502", LOW)]),
+    # --- a status line alone
+    "a status that Cloudflare alone uses, and its first headers": ("HTTP/2 524\ndate: x\nserver: cloudf", [(EDGE, CF, "timeout.first_byte", "524", LOW)]),
+    "the same from another server": ("HTTP/2 524\ndate: x\nserver: nginx", [(UNKNOWN, None, "server.error", None, LOW)]),
     # --- bodies alone
     "JSON of Cloudflare alone": (CF_1010, [(EDGE, CF, "blocked.client", "1010", MEDIUM)]),
     "an API's JSON alone names its error": (BAD_KEY, [(ORIGIN, None, "auth.rejected", "invalid_api_key", MEDIUM)]),
@@ -345,3 +366,32 @@ def test_the_json_is_the_contract():
         "layer": "unknown", "product": None, "code": "not_told", "vendor_code": None, "signature": None, "confidence": "low",
         "runner_up": None, "transit": ["Cloudflare"], "next_test": "", "title": "", "advice": "", "retryable": None, "who_acts": "operator",
     }  # fmt: skip
+
+
+def test_a_good_answer_asks_nothing_of_anybody():
+    """No retry, no mover, and no check that nobody runs."""
+    (answer,) = classify(
+        raw(200, JSON, '{"choices":[{"message":{"role":"assistant","content":"Hi."}}]}').encode()
+    )
+    said = dict(rows(answer))
+    assert "retry" not in said
+    assert said["do"].startswith("Nothing")
+    assert answer.retryable is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: {url}",
+        "httpx.HTTPStatusError: Client error '403 Forbidden' for url '{url}'",
+        'INFO HTTP Request: POST {url} "HTTP/1.1 403 Forbidden"',
+        'POST "{url}": 403 Forbidden',
+        "reqwest::Error: HTTP status client error (403 Forbidden) for url ({url})",
+    ],
+    ids=["requests", "httpx", "a log", "Go", "reqwest"],
+)
+def test_the_next_test_is_for_the_api_that_was_asked(line):
+    """Where the client tells the URL, the command has it."""
+    (answer,) = classify(line.format(url="https://api.example.com/v1/chat/completions").encode())
+    assert answer.next_test is not None
+    assert "--base-url https://api.example.com/v1 " in (answer.next_test.command or "")

@@ -17,8 +17,8 @@ from probes.model import STRICT, Confidence, Layer
 from probes.signatures import catalogue
 
 HERE = Path(__file__).parent
-RIGHT = 0.9
-"""Of all texts; measured: 0.95."""
+RIGHT = 0.95
+"""Of all texts; the rest is unread or unsure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class Week:
 
 
 PASTES = strict_yaml.read(HERE / "week.yaml", Week).pastes
+COMPOSED = strict_yaml.read(HERE / "composed.yaml", Week).pastes
 
 
 def told(paste):
@@ -62,7 +63,13 @@ def truth(paste):
     return [(one.layer, one.product, one.code) for one in paste.says]
 
 
-@pytest.mark.parametrize("paste", PASTES, ids=[paste.name for paste in PASTES])
+@pytest.mark.parametrize("paste", COMPOSED, ids=[paste.name for paste in COMPOSED])
+def test_what_is_clear_is_told_whole(paste):
+    """Each answer that the text holds, and no other."""
+    assert told(paste) == truth(paste)
+
+
+@pytest.mark.parametrize("paste", PASTES + COMPOSED, ids=[paste.name for paste in PASTES + COMPOSED])
 def test_nothing_is_confidently_wrong(paste):
     """Each answer is the right one, or says that it is not sure of it."""
     expected = truth(paste)
