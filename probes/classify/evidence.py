@@ -158,7 +158,9 @@ class Judge:
             one.id
             for one in self._by_headers
             if self._rank[one.id] <= at_least
-            and (one.layer, one.row.code) != (found.layer, found.code)
+            and (
+                one.layer is not found.layer or (one.product == found.product and one.row.code != found.code)
+            )
             and one.may_match(response)
         )
         if (other := next(others, None)) is not None:

@@ -28,6 +28,7 @@ NGINX_413 = (
 )
 PROVIDERS_KEY = '{"error":{"message":"litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key","type":null,"param":null,"code":"401"}}'
 OLD_TLS = '{"title":"Error 1028: Unsupported TLS version","status":403,"error_code":1028,"error_category":"tls","cloudflare_error":true}'
+GUARDED = "ValueError: Streaming is required for operations that may take longer than 10 minutes."
 REFUSED = "httpx.ConnectError: [Errno 111] Connection refused"
 BLOCKED = raw(403, PLAIN, "error code: 1010")
 
@@ -192,11 +193,12 @@ def test_a_reply_says_when_to_come_back():
         (raw(403, JSON, COUNTRY), "country and a network that it serves", "ours to change"),
         (raw(401, JSON, PROVIDERS_KEY), "nothing about your key", "key is active"),
         (raw(403, PLAIN, OLD_TLS), "kind of secure connection", "never sent"),
+        (GUARDED, "streaming long answers", "without a proxy"),
         ("openai.NotFoundError: Error code: 404 - The model `m` does not exist", "cannot tell", "Our API"),
     ],
     ids=[
         "one second", "no second", "503", "529", "524", "413 of nginx", "1010", "refused", "refused: no promise",
-        "country", "a provider's key", "TLS at the edge", "weak",
+        "country", "a provider's key", "TLS at the edge", "a guard", "weak",
     ],
 )  # fmt: skip
 def test_a_reply_is_right_for_whoever_gets_it(pasted, said, not_said):
