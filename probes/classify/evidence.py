@@ -29,8 +29,8 @@ _OWN_NETWORK = (
     "proxy of the service's answers there, too, it is the edge"
 )
 _ASK_FIRST = (
-    "Ask the customer first whether their network sends requests through a proxy of this kind; only where it doesn't, "
-    "look at your own."
+    "Find out first whether the network of the client sends its requests through a proxy of this kind, whose refusal or "
+    "failure this then is; only where it doesn't, is it the operator's to look at."
 )
 _MORE = "the whole response: status line, headers and body, as `curl -sS -i` prints them"
 _NEXT = {
