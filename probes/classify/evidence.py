@@ -174,7 +174,10 @@ class Judge:
         if error.kind == "unread":
             return replace(self._not_told(exchange), next_test=_NEXT["unread"])
         if error.kind == "guard":
-            return Attribution(Layer.CLIENT, "client.guard", confidence=Confidence.MEDIUM)
+            row = vocabulary()["client.guard"]
+            return Attribution(
+                Layer.CLIENT, "client.guard", confidence=Confidence.MEDIUM, retryable=row.retryable
+            )
         found = attribution.attribute(exchange, self._whole)
         if found.confidence is Confidence.HIGH:
             found = replace(found, confidence=Confidence.MEDIUM)  # a client's word, and not what it met

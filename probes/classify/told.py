@@ -100,7 +100,8 @@ def _sure(answer: Answer) -> str:
         else ""
     )
     lacks = [name for name in answer.lacks if name != "status" or not answer.exchange.status]
-    less = f", for want of {_listed(lacks)}" if lacks and found.confidence is not Confidence.HIGH else ""
+    wants = lacks and found.confidence is not Confidence.HIGH and answer.exchange.error is None
+    less = f", for want of {_listed(lacks)}" if wants else ""
     return f"{found.confidence}{by}{less}{other}"
 
 
