@@ -6,7 +6,6 @@ wrong a 200 is; else unknown, with the next discriminating test.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -40,7 +39,6 @@ _ENDPOINTS = {
     "/models": "models",
 }
 
-_EVENTS = re.compile(r"\s*(?:(?:data|event|id|retry):|:)")
 _ORIGIN_TOO = "the same request straight to the origin"
 _NO_PROXY = "the same request without the proxy: what answers in clear through one may be the proxy itself"
 
@@ -80,7 +78,7 @@ def is_api_answer(exchange: Exchange) -> bool:
         (status in _SUCCESS or status in _CLIENT_ERROR)
         and status != HTTPStatus.TOO_MANY_REQUESTS
         and found.layer in _API
-        and found.code not in _REFUSALS
+        and not _turned_away(found)
     )
 
 
@@ -91,13 +89,18 @@ def is_refusal(exchange: Exchange) -> bool:
     error = exchange.error
     if exchange.status is None:
         return error is not None and error.kind in {"reset", "closed"} and error.phase != "body"
-    if _attribution(exchange).code in _REFUSALS:
+    if _turned_away(_attribution(exchange)):
         return True
     return exchange.status == HTTPStatus.FORBIDDEN and not is_api_answer(exchange)
 
 
 def _attribution(exchange: Exchange) -> Attribution:
     return exchange.attribution or attribute(exchange, bundled_catalogue())
+
+
+def _turned_away(found: Attribution) -> bool:
+    """Before the API: a provider's own policy on content is the API's answer."""
+    return found.code in _REFUSALS and found.layer is not Layer.ORIGIN
 
 
 def _refuses(known: Signature | None) -> bool:
@@ -116,7 +119,7 @@ def _recognised(known: Signature, found: list[Signature], seen: Response) -> Att
         signature=known.id,
         confidence=Confidence.LOW if unknown else _CONFIDENCE[row.strength],
         runner_up=None if other is None else other.id,
-        next_test=row.next_test,
+        next_test=wait_hints.next_test(row.next_test, row.code, seen),
         who_acts=row.who_acts or wait_hints.who_acts(row.code, seen),
         retryable=row.retryable,
         extracted=extracted,
@@ -183,7 +186,7 @@ def _not_what_was_asked(known: Signature, exchange: Exchange, seen: Response) ->
 
 def _mislabelled(exchange: Exchange, seen: Response) -> Attribution | None:
     """An event stream by its first bytes, though its content type says otherwise: proxies then hold it back."""
-    if exchange.request.stream and seen.status in _SUCCESS and _EVENTS.match(seen.text):
+    if exchange.request.stream and seen.status in _SUCCESS and seen.events:
         return Attribution(
             Layer.UNKNOWN, "stream.content_type", next_test=_ORIGIN_TOO, extracted={"type": seen.media_type}
         )

@@ -20,6 +20,8 @@ ABSENT: Final = object()
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[{}\[\],]', re.DOTALL)
 _DELAY = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+_EVENTS = re.compile(r"\s*(?:(?:data|event|id|retry):|:)")
+_JSON = re.compile(r"\s*[\[{\"]")
 _MARKUP = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -61,6 +63,20 @@ class Response:
         return _MARKUP.match(self.text) is not None or (
             self.media_type == "text/html" and self.document is ABSENT and not self.empty
         )
+
+    @property
+    def markup(self) -> bool:
+        return self.html or self.text.lstrip()[:1] == "<"
+
+    @property
+    def events(self) -> bool:
+        """It begins as an event stream does, whatever its content type says."""
+        return _EVENTS.match(self.text) is not None
+
+    @property
+    def data(self) -> bool:
+        """JSON or an event stream, if only their beginning: what they hold is quoted, and is no page."""
+        return self.document is not ABSENT or self.events or _JSON.match(self.text) is not None
 
 
 def at(document: Any, path: Path) -> Any:

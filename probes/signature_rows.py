@@ -16,7 +16,7 @@ Scalar = bool | int | str
 
 @dataclass(frozen=True, slots=True)
 class JsonTest:
-    """What must hold at one path of the parsed body; `absent` and `present` are about the key."""
+    """What must hold at one path of the parsed body; `absent` and `present` are about the key. `regex` starts with `^`."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -28,8 +28,9 @@ class JsonTest:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions that must all hold. `status`: numbers or `5xx`. `headers`: name → regex that one of its values
-    must contain. `absent`: headers that must not be there. `body`: regexes that start with `^` or with a tag.
+    """Conditions that must all hold. `status`: numbers, `5xx` or `404-499`. `headers`: name → regex that one of its values
+    must contain. `absent`: headers that must not be there. `body`: regexes that start with `^` or with a tag, and are
+    held against pages: never against JSON or an event stream.
     """
 
     __pydantic_config__: ClassVar = STRICT

@@ -1,8 +1,7 @@
 """Which known responses are there, and does this one match?
 
 `configs/signatures/<product>.yaml` → frozen, compiled signatures. A signature names who *generated* a response; the
-`transit` marks of a product only prove that it is in the path. Conditions look at the parsed JSON, at a named header's
-values and at anchored places of the body, never "anywhere": a CSP that names a CDN proves nothing.
+`transit` marks of a product only prove that it is in the path. What a condition looks at stands in `conditions`.
 """
 
 from __future__ import annotations
@@ -11,77 +10,28 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from probes import strict_yaml
 from probes.bundled import bundled, names
+from probes.conditions import JsonCondition, Reader, on_page
 from probes.errors import did_you_mean
 from probes.model import Layer
 from probes.patterns import Pattern
-from probes.response import ABSENT, Path, Response, at
-from probes.signature_rows import Extract, JsonTest, Match, Page, Product, Row, Scalar, Strength
+from probes.response import ABSENT, Path, Response
+from probes.signature_rows import Extract, JsonTest, Match, Page, Product, Row, Strength
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 STRENGTHS: tuple[Strength, ...] = ("exclusive", "strong", "supporting")
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
 _OUTSIDE_IN = list(Layer)
 _BUNDLED = bundled("configs", "signatures")
 _PATH = re.compile(r"\$(?:\.[\w-]+|\[\d+\])*")
 _STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]")
+_SPAN = re.compile(r"([1-5]\d\d)-([1-5]\d\d)", re.ASCII)
 _ANCHORS = ("^", "<")
-
-
-@dataclass(frozen=True, slots=True)
-class _JsonCondition:
-    path: Path
-    test: JsonTest
-    regex: Pattern | None
-
-    def holds(self, document: Any) -> bool:
-        value, test = at(document, self.path), self.test
-        if test.type == "absent":
-            return value is ABSENT
-        return (
-            value is not ABSENT
-            and (test.type in {None, "present"} or type(value) in _TYPES[str(test.type)])
-            and (test.equals is None or _same(value, test.equals))
-            and (not test.one_of or any(_same(value, one) for one in test.one_of))
-            and (self.regex is None or (isinstance(value, str) and self.regex.search(value) is not None))
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    where: Extract
-    path: Path
-    regex: Pattern | None
-
-    def read(self, seen: Response) -> str | None:
-        for text in self._texts(seen):
-            if self.regex is None:
-                return text
-            if found := self.regex.search(text):
-                return found.group(1)
-        return None
-
-    def _texts(self, seen: Response) -> Iterable[str]:
-        if self.where.json:
-            value = at(seen.document, self.path)
-            return [str(value)] if isinstance(value, (str, int, float)) else []
-        if self.where.header:
-            return seen.headers.get(self.where.header, ())
-        return [seen.text] if self.where.body else [str(seen.status)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +43,9 @@ class Signature:
     row: Row
     _status: frozenset[int]
     _headers: tuple[tuple[str, Pattern], ...]
-    _json: tuple[_JsonCondition, ...]
+    _json: tuple[JsonCondition, ...]
     _body: tuple[Pattern, ...]
-    _readers: tuple[tuple[str, _Reader], ...]
+    _readers: tuple[tuple[str, Reader], ...]
 
     def matches(self, seen: Response) -> bool:
         match = self.row.match
@@ -117,7 +67,7 @@ class Signature:
         return (
             (not self._json or seen.document is not ABSENT)
             and all(condition.holds(seen.document) for condition in self._json)
-            and all(regex.search(seen.text) for regex in self._body)
+            and all(on_page(seen, regex) for regex in self._body)
         )
 
     @property
@@ -133,7 +83,7 @@ class Signature:
     def as_text(self, page: Page) -> Signature:
         """The same answer as people copy it: known by `page` alone."""
         readers = tuple(
-            (name, _Reader(Extract(body=text), (), Pattern(text, re.MULTILINE)))
+            (name, Reader(Extract(body=text), (), Pattern(text, re.MULTILINE)))
             for name, text in page.extract.items()
         )
         return replace(
@@ -246,19 +196,23 @@ class _Compiler:
     def _statuses(self, one: int | str, where: strict_yaml.KeyPath) -> range:
         if isinstance(one, int):
             return range(one, one + 1)
+        if (span := _SPAN.fullmatch(one)) is not None:
+            return range(int(span[1]), int(span[2]) + 1)
         if not re.fullmatch("[1-5]xx", one):
-            self._refuse(f"{one!r} is neither a status nor like 5xx", where)
+            self._refuse(f"{one!r} is neither a status nor like 5xx or 404-499", where)
         return range(int(one[0]) * 100, int(one[0]) * 100 + 100)
 
-    def _json(self, path: str, test: JsonTest, where: strict_yaml.KeyPath) -> _JsonCondition:
-        return _JsonCondition(self._path(path, where), test, self._maybe(test.regex, (*where, "regex")))
+    def _json(self, path: str, test: JsonTest, where: strict_yaml.KeyPath) -> JsonCondition:
+        if test.regex is not None and not test.regex.removeprefix("(?i)").startswith("^"):
+            self._refuse("a JSON regex starts with ^; a message may quote anything", (*where, "regex"))
+        return JsonCondition(self._path(path, where), test, self._maybe(test.regex, (*where, "regex")))
 
-    def _reader(self, one: Extract, where: strict_yaml.KeyPath) -> _Reader:
+    def _reader(self, one: Extract, where: strict_yaml.KeyPath) -> Reader:
         path = self._path(one.json, (*where, "json")) if one.json else ()
         regex = self._maybe(one.body or one.regex, where)
         if regex is not None and not self.ours and not regex.check().groups:
             self._refuse("the regex has no group to read", where)
-        return _Reader(one, path, regex)
+        return Reader(one, path, regex)
 
     def _path(self, text: str, where: strict_yaml.KeyPath) -> Path:
         if not _PATH.fullmatch(text):
@@ -288,11 +242,6 @@ class _Compiler:
 
 def _any_value(seen: Response, name: str, regex: Pattern) -> bool:
     return any(regex.search(value) for value in seen.headers.get(name, ()))
-
-
-def _same(value: Any, wanted: Scalar) -> bool:
-    """`true` is not 1."""
-    return type(value) is type(wanted) and bool(value == wanted)
 
 
 def _printable(value: str) -> str:

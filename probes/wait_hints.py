@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 LONGEST_QUOTA = 31 * 86400.0
 """Quotas are counted by the month at most: whoever is told to wait longer is told nothing."""
+_LOST = "the same request straight to the origin: whether a wait that clients can keep to is named there and lost on the way"
 _WAITED_FOR = 3600.0
 """Above it no customer waits: the quota has to be raised, or is not meant."""
 
@@ -24,6 +25,11 @@ def code(named: str, seen: Response) -> str:
     if not hints and not any("ratelimit" in name and "reset" in name for name in seen.headers):
         return "ratelimited.no_hint"
     return "ratelimited.bad_hint" if hints and not _believable(retry_after(hints[0])) else named
+
+
+def next_test(wanted: str | None, named: str, seen: Response) -> str | None:
+    """Nobody can be told to wait for what a response does not say."""
+    return wanted if wanted is None or code(named, seen) == named else _LOST
 
 
 def who_acts(named: str, seen: Response) -> WhoActs | None:

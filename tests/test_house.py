@@ -26,7 +26,7 @@ LAYERS = {
     "the version": "__init__",
     "nouns": "model errors clock spellings body_text",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses",
-    "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response signatures own_signatures",
+    "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes endings streams shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance budget stop output_cap clients lab",

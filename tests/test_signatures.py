@@ -202,6 +202,7 @@ def test_a_file_of_ones_own_is_used(tmp_path: Path):
         ("code: blocked", "code: bloked", 7, "did you mean blocked?"),
         ('body: ["^no$"]', 'body: ["^(no$"]', 9, "not a regex"),
         ('body: ["^no$"]', 'body: ["cloudflare"]', 9, "starts with ^ or with a tag"),
+        ('body: ["^no$"]', 'json: {$.error: {regex: "no"}}', 9, "a JSON regex starts with ^"),
         ('{x-acme: ""}', '{x-acme: "["}', 4, "not a regex"),
         ("status: [403],", "status: [4x],", 9, "neither a status"),
         ("status: [403],", "status: [403], json: {error: {equals: 1}},", 9, "not a path"),
@@ -215,6 +216,7 @@ def test_a_file_of_ones_own_is_used(tmp_path: Path):
         "unknown code",
         "bad regex",
         "unanchored",
+        "unanchored JSON",
         "bad mark",
         "bad status",
         "bad path",
@@ -230,6 +232,14 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, was: str, is_: str, lin
         load([path])
     assert str(told.value).startswith(f"{path}:{line}: ")
     assert said in str(told.value)
+
+
+def test_statuses_may_be_a_span(tmp_path: Path):
+    """From one to another, both included."""
+    mine = load([write(tmp_path, GOOD.replace("status: [403]", "status: [400-402, 404-499]"))])
+    (one,) = mine.signatures
+    assert {400, 402, 404, 499} <= one.statuses
+    assert not {399, 403, 500} & one.statuses
 
 
 def test_an_id_stands_once(tmp_path: Path):

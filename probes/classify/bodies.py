@@ -11,9 +11,7 @@ LIMIT = 1024 * 1024
 
 _MOST_OF_PYTHON = 64 * 1024
 _DEEPEST = 200
-_HTML = re.compile(
-    r"<(?:!doctype\s+html|\?xml\b|html\b|!--\[if|head\b|title\b|center\b|body\b)", re.IGNORECASE
-)
+_HTML = re.compile(r"<(?:!doctype\s+html|\?xml\b|html\b|!--|head\b|title\b|center\b|body\b)", re.IGNORECASE)
 _STACK = re.compile(r"\n[ \t]+at [^\n]{1,300}:\d+:\d+\)?(?= |\n|\Z)")
 _HTML_END = re.compile(r"</html\s*>(?:\s*<!--[^>]{0,200}-->)*\s*", re.IGNORECASE)
 _FRONTMATTER = re.compile(r"---\n(?:[a-z_]{1,40}: [^\n]{0,400}\n){1,30}---\n")

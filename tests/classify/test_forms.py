@@ -252,7 +252,7 @@ def shown(body):
 SAYS_TOO_LITTLE = {
     "alb.400", "alb.403", "alb.502", "alb.503", "alb.504", "alb.5xx.other", "cloudflare.524.status", "cloudflare.reach.html",
     "cloudflare.worker.html", "cloudflare.530.html", "cloudflare.1015.html", "cloudflare.denied.html", "squid.400", "squid.size",
-    "squid.response",
+    "squid.response", "modsecurity.406.other",
 }  # fmt: skip
 PAGES = [
     pytest.param(signature, text, id=f"{signature.id}-{n}")

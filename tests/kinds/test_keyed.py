@@ -14,7 +14,7 @@ from probes.model import Factor, Layer, NotSent, Reason, Timeline, Verdict
 from probes.runner import judge, replay
 
 UA = "user-agent"
-DENIED = {"error": {"message": "Project does not have access", "type": "invalid_request_error", "param": None, "code": "denied"}}  # fmt: skip
+DENIED = {"error": {"message": "This API key does not have the permission", "type": "invalid_request_error", "param": None, "code": "denied"}}  # fmt: skip
 NO_RIGHTS = attributed(
     replace(
         exchange(403, DENIED, JSON), timeline=Timeline(upload_end=0.0, headers=0.1, first_byte=0.1, end=0.2)

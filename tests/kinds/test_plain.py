@@ -87,20 +87,28 @@ def test_a_connection_that_breaks_again_fails(kind):
 
 @both
 @pytest.mark.parametrize(
-    ("status", "code"), [(401, "blocked.client"), (403, "blocked.client"), (400, "request.rejected")]
+    ("status", "message", "code"),
+    [
+        (401, "no", "blocked.client"),
+        (403, "This API key lacks the permission", "blocked.client"),
+        (403, "no", "blocked"),
+        (400, "no", "request.rejected"),
+    ],
+    ids=["401", "403 of the key", "403 of nobody", "400"],
 )
-def test_one_client_alone_is_turned_away_in_the_form_of_the_api(kind, status, code):
+def test_one_client_alone_is_turned_away_in_the_form_of_the_api(kind, status, message, code):
     """The same key and request pass through others, so it is neither the key nor proven to be the API."""
     error = attributed(
         exchange(
-            status, {"error": {"message": "no", "type": "invalid_request_error", "param": None, "code": None}}
+            status,
+            {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}},
         )
     )
     findings, _ = told(case(kind), lambda a: error if a.client == "openai-py" else GOOD[kind])
     found = next(f for f in findings if f.client == "openai-py")
     assert (found.code, found.verdict) == (code, Verdict.FAIL)
     assert "httpx" in dict(found.detail)["beside"]
-    assert code != "blocked.client" or found.layer is Layer.UNKNOWN
+    assert code == "request.rejected" or found.layer is Layer.UNKNOWN
 
 
 @both
