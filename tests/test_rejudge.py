@@ -14,10 +14,10 @@ from canned import check_not_better
 from labruns import lab_run
 
 from probes import signatures, store
-from probes.changes import changes
 from probes.document import finding_document, from_document, to_document
 from probes.model import Acceptance, Run, Verdict
 from probes.rejudge import REJUDGED, digest, rejudge
+from probes.rejudge.changes import changes
 from probes.runner import worst
 from probes.signatures import catalogue
 
