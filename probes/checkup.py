@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from probes import config, own_signatures
 from probes.acceptance import expired
-from probes.bundled import find, names
+from probes.bundled import names
 from probes.classify.pages import read as pages_as_copied
 from probes.classify.replies import replies
 from probes.errors import ConfigError, UsageError
@@ -116,7 +116,7 @@ def _copied_pages(found: Checkup) -> None:
 def _targets(found: Checkup, name: str | None, secrets: Secrets | None) -> list[Target]:
     paths: Iterable[Path | None] = names(config.TARGETS).values()
     if name is not None:
-        paths = [found.read(partial(find, name, config.TARGETS, "target"))]
+        paths = [found.read(partial(config.target_file, name))]
     good = []
     for path in paths:
         if path is None or (pair := found.read(partial(config.read_target, path))) is None:
