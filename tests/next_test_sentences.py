@@ -6,7 +6,7 @@ In the code it is what becomes a `next_test`: by keyword, key, assignment, or th
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,18 +141,35 @@ def _behind_a_name(
     told: ast.expr, module: _Module, modules: dict[str, _Module]
 ) -> list[tuple[ast.expr, _Module]]:
     """Of a constant, a table or a function, here or where it is imported from."""
-    name = _table(told) or (told.id if isinstance(told, ast.Name) else None)
-    if name is None and isinstance(told, ast.Call) and isinstance(told.func, ast.Name):
-        name = told.func.id
-    home = modules.get(module.imports.get(name or "", ""), module)
+    name, home = _named(told, module, modules)
     if isinstance(told, ast.Call) and name in home.functions:
-        nodes = ast.walk(home.functions[name])
-        return [(node.value, home) for node in nodes if isinstance(node, ast.Return) and node.value]
-    value = home.values.get(name or "")
+        function = home.functions[name]
+        given = {
+            parameter.arg: ast.Constant(None)
+            for parameter in ast.walk(function)
+            if isinstance(parameter, ast.arg)
+        }
+        inside = replace(home, values={**home.values, **given})
+        return [
+            (node.value, inside) for node in ast.walk(function) if isinstance(node, ast.Return) and node.value
+        ]
+    value = home.values.get(name)
     if value is None:
         said = f"{module.path}:{told.lineno}: {ast.unparse(told)}"
         raise ValueError(f"{said}: a next test whose words are not known before it runs")
     return [(each, home) for each in (value.values if isinstance(value, ast.Dict) else [value])]
+
+
+def _named(told: ast.expr, module: _Module, modules: dict[str, _Module]) -> tuple[str, _Module]:
+    """And the module that has it."""
+    match told:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=within), attr=name)) if not _table(told):
+            return name, modules.get(f"{module.imports.get(within)}.{within}", module)
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)):
+            pass
+        case _:
+            name = _table(told) or ""
+    return name, modules.get(module.imports.get(name, ""), module)
 
 
 def _table(told: ast.expr) -> str | None:
