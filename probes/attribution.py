@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from probes import wait_hints
+from probes.api_paths import endpoint
 from probes.endings import ended
 from probes.model import Attribution, Confidence, Layer, WhoActs
 from probes.response import ABSENT, Response
@@ -31,14 +31,6 @@ _API = frozenset({Layer.ORIGIN, Layer.GATEWAY})
 _REFUSALS = frozenset(
     {"blocked", "blocked.client", "blocked.content", "blocked.size", "blocked.source", "challenged"}
 )
-_ENDPOINTS = {
-    "/chat/completions": "openai.chat",
-    "/completions": "openai.completions",
-    "/responses": "openai.responses",
-    "/messages": "anthropic.messages",
-    "/models": "models",
-}
-
 _ORIGIN_TOO = "the same request straight to the origin"
 _NO_PROXY = "the same request without the proxy: what answers in clear through one may be the proxy itself"
 
@@ -166,11 +158,8 @@ def _stands_though_cut(known: Signature, exchange: Exchange) -> bool:
 
 def _expected(exchange: Exchange) -> str | None:
     """The dialect that the request's path wants; None where the URL is not known or not the API's."""
-    try:
-        path = urlsplit(exchange.request.url).path.rstrip("/")
-    except ValueError:
-        return None
-    return next((dialect for end, dialect in _ENDPOINTS.items() if path.endswith(end)), None)
+    found = endpoint(exchange.request.url)
+    return found.dialect if found is not None else None
 
 
 def _not_what_was_asked(known: Signature, exchange: Exchange, seen: Response) -> Attribution | None:

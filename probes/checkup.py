@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from probes import config, own_signatures
 from probes.acceptance import expired
-from probes.bundled import find, names
+from probes.bundled import names
+from probes.classify.pages import read as pages_as_copied
+from probes.classify.replies import replies
 from probes.errors import ConfigError, UsageError
 from probes.lab import expectations, faults, pages
 from probes.prices import listed
@@ -91,6 +93,8 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
         table = found.read(reading)
         if table is not None:
             found.count(what, len(table))
+    _copied_pages(found)
+    found.read(replies.__wrapped__)
     for path in own_signatures.files():
         own = found.read(partial(own_signatures.read, path))
         if own is not None:
@@ -98,10 +102,21 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
     return found
 
 
+def _copied_pages(found: Checkup) -> None:
+    whole = found.read(catalogue.__wrapped__)
+    copied = found.read(partial(pages_as_copied, whole)) if whole is not None else None
+    if copied is None:
+        return
+    found.count("copied pages", len(copied.as_text.signatures))
+    for path in dict.fromkeys(copied.idle.values()):
+        ids = ", ".join(one for one, place in copied.idle.items() if place == path)
+        found.notes.append(f"{path}: has no {ids}: such a page is not known where it is pasted as text")
+
+
 def _targets(found: Checkup, name: str | None, secrets: Secrets | None) -> list[Target]:
     paths: Iterable[Path | None] = names(config.TARGETS).values()
     if name is not None:
-        paths = [found.read(partial(find, name, config.TARGETS, "target"))]
+        paths = [found.read(partial(config.target_file, name))]
     good = []
     for path in paths:
         if path is None or (pair := found.read(partial(config.read_target, path))) is None:

@@ -92,7 +92,7 @@ def report(arguments: Namespace) -> int:
     stored = store.load(arguments.run)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
-        from probes.again import again
+        from probes.rejudge.command import again
 
         return again(stored, arguments)
     outputs.show(stored, arguments)
@@ -100,20 +100,20 @@ def report(arguments: Namespace) -> int:
 
 
 def classify(arguments: Namespace) -> int:
-    from probes import pasted
+    from probes.classify.command import run as classified
 
-    return pasted.run(arguments)
+    return classified(arguments)
 
 
 def calibrate(arguments: Namespace) -> int:
-    from probes import calibrated
+    from probes.calibration.command import run as calibrated
 
     if arguments.named is not None:
         if arguments.target is not None:
             raise UsageError(f"--target {arguments.target}: the target is named already, {arguments.named}")
         arguments.target = arguments.named
     with _progress() as sink:
-        return calibrated.run(arguments, _target(arguments), sink)
+        return calibrated(arguments, _target(arguments), sink)
 
 
 def explain(arguments: Namespace) -> int:

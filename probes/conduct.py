@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import platform
 import secrets as entropy
+import time
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from probes import __version__, clients, config
@@ -122,7 +123,7 @@ def conduct(
     """
     planned = plan(order, secrets)
     _check_secrets(planned, order.target, secrets)
-    started = datetime.now(UTC)
+    started, began = datetime.now(UTC), time.monotonic()
     emit = _emitter(sinks)
     stop = stop or Stop()
     governor = governor or Governor(order.target, order.clock, stop)
@@ -139,7 +140,8 @@ def conduct(
         target=order.target,
         vantage=order.target.vantage,
         started=started,
-        finished=datetime.now(UTC),
+        finished=started
+        + timedelta(seconds=time.monotonic() - began),  # the machine's clock may be set meanwhile
         versions=versions(planned.cases),
         seed=planned.seed,
         time_scale=order.clock.scale,

@@ -40,6 +40,10 @@ __all__ = [
 TARGETS = "configs/targets"
 EXAMPLE = "example"
 """To be copied, not to be probed."""
+_HOW = (
+    f"./{TARGETS} holds none; make one with `edgeprobe init`, or name the API by "
+    "--base-url URL --api openai|anthropic --model M"
+)
 _CONVERSATIONS = frozenset({"chat", "messages"})
 
 
@@ -49,7 +53,17 @@ def load_target(name: str | None = None) -> Target:
 
 
 def target_file(name: str | None = None) -> Path:
-    return find(name, TARGETS, "target") if name is not None else _only_target()
+    """Raises UsageError with the nearest of one's own, or with how to make one."""
+    if name is None:
+        return _only_target()
+    try:
+        return find(name, TARGETS, "target")
+    except UsageError:
+        if Path(name).suffix in {".yaml", ".yml"} or len(Path(name).parts) > 1:
+            raise
+    own = [path.stem for path in _own_targets()]
+    said = did_you_mean(name, own) if own else f"; {_HOW}"
+    raise UsageError(f"target {name!r} is not known{said}")
 
 
 def read_target(path: Path) -> tuple[Target, strict_yaml.Lines]:
@@ -124,13 +138,16 @@ def select(known: Mapping[str, Client], spec: str | Sequence[str], target: Targe
 # --- target files ----------------------------------------------------------------------------------------
 
 
+def _own_targets() -> list[Path]:
+    return sorted(path for path in Path(TARGETS).glob("*.yaml") if path.stem != EXAMPLE)
+
+
 def _only_target() -> Path:
-    found = sorted(path for path in Path(TARGETS).glob("*.yaml") if path.stem != EXAMPLE)
+    found = _own_targets()
     if len(found) == 1:
         return found[0]
-    flags = "--base-url URL --api openai|anthropic --model M"
     if not found:
-        raise UsageError(f"no target: say --target NAME or {flags}; ./{TARGETS} holds none")
+        raise UsageError(f"no target: {_HOW}")
     known = ", ".join(path.stem for path in found)
     raise UsageError(f"which target? say --target NAME; ./{TARGETS} holds {known}")
 

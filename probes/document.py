@@ -7,6 +7,7 @@ key `replay`, and the chunk columns in each exchange, when asked for.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ ATTRIBUTION = (
     "layer", "product", "code", "vendor_code", "signature", "confidence", "runner_up", "transit", "next_test",
 )  # fmt: skip
 _NOT_EVENTS = frozenset({"comment", "meta"})
+_BEGAN = re.compile(r"\d{8}-\d{6}(?=-)", re.ASCII)
 _MAX_DEPTH = 120  # deeper than what a redacted tree may be
 
 
@@ -79,13 +81,28 @@ def from_document(document: object) -> Run:
     if "replay" not in document:
         raise UsageError("written by --json, which leaves out what a replay needs; take the stored run")
     try:
-        return restore(dict(document))
+        run = restore(dict(document))
+        why = _out_of_order(run)
     except ValidationError as fault:
         error = fault.errors(include_url=False)[0]
         where = ".".join(map(str, error["loc"]))
         raise UsageError(f"damaged: {where}: {error['msg']}") from None
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as fault:
         raise UsageError(f"damaged: {type(fault).__name__} {fault}") from None
+    if why is not None:
+        raise UsageError(f"damaged: {why}")
+    return run
+
+
+def _out_of_order(run: Run) -> str | None:
+    """The id of a run holds when it began; acceptances and what was found when hang on that day."""
+    started, finished = _time_of_day(run.started), _time_of_day(run.finished)
+    if run.finished < run.started:
+        return f"started: {started} is after finished, {finished}"
+    by_id = _BEGAN.match(run.id)
+    if by_id is not None and by_id[0] != f"{run.started.astimezone(UTC):%Y%m%d-%H%M%S}":
+        return f"started: {started} is not when the run began by its id, {run.id}"
+    return None
 
 
 def _fields(noun: Any) -> dict[str, Any]:

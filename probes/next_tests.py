@@ -11,8 +11,9 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from probes.api_paths import endpoint
 from probes.bundled import names
-from probes.target_flags import as_flags
+from probes.target_flags import YOUR_MODEL, YOUR_TARGET, as_flags
 
 if TYPE_CHECKING:
     from probes.model import Case, Target
@@ -73,7 +74,7 @@ class _Named(NamedTuple):
     origin: bool = False
 
 
-_ANY = _Named(("--target", "NAME"))
+_ANY = _Named(("--target", YOUR_TARGET))
 
 
 def of_finding(words: str, case: Case) -> NextTest:
@@ -131,11 +132,6 @@ def _by_target(target: Target) -> _Named:
 
 _HOST = re.compile(r"[\w.-]+(?::\d{1,5})?|\[[\dA-Fa-f:.]+\](?::\d{1,5})?", re.ASCII)
 _PATH = re.compile(r"[\w./~%-]*", re.ASCII)
-_ENDPOINTS = {
-    "/v1/messages": "anthropic", "/chat/completions": "openai", "/completions": "openai", "/responses": "openai",
-    "/embeddings": "openai",
-}  # fmt: skip
-"""Path behind the base URL → the API whose SDK asks it."""
 
 
 def _by_url(url: str) -> _Named | None:
@@ -145,12 +141,14 @@ def _by_url(url: str) -> _Named | None:
     except ValueError:
         return None
     host, path = parts.netloc.rpartition("@")[2], parts.path.rstrip("/")
-    end = next((end for end in _ENDPOINTS if path.endswith(end)), None)
+    asked = endpoint(url)
     if (
-        end is None
+        asked is None
+        or asked.api is None
+        or not path.endswith(asked.path)
         or parts.scheme not in {"http", "https"}
         or not (_HOST.fullmatch(host) and _PATH.fullmatch(path))
     ):
         return None
-    base = f"{parts.scheme}://{host}{path.removesuffix(end)}"
-    return _Named(("--base-url", base, "--api", _ENDPOINTS[end], "--model", "MODEL"), flags=True)
+    base = f"{parts.scheme}://{host}{path.removesuffix(asked.path)}"
+    return _Named(("--base-url", base, "--api", asked.api, "--model", YOUR_MODEL), flags=True)

@@ -9,16 +9,15 @@ from __future__ import annotations
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
-from probes import strict_yaml
+from probes import signatures, strict_yaml
 from probes.model import Exchange, Timeline, WireRequest
 from probes.response import Response
-from probes.signature_rows import Product
-from probes.signatures import STRENGTHS, Catalogue, catalogue, load
+from probes.signatures import STRENGTHS, Catalogue, catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from probes.signature_rows import Row, Sample
+    from probes.signature_rows import Sample
     from probes.signatures import Signature
 
 FOLDER = File("configs/signatures/local")
@@ -48,19 +47,12 @@ def read(path: File, *, called: File | None = None) -> Catalogue:
     Raises ConfigError with file, line and key: what the catalogue's reader refuses, and what the catalogue's tests would:
     an id of the catalogue's, a finding code that is not known, a sample that does not match, `exclusive`.
     """
-    own = load([path])
-    in_order: list[Signature] = []
-    for index, row in enumerate(_rows(path)):
-        signature = next(one for one in own.signatures if one.id == row.id)
+    compiler, product = signatures.read(path)
+    own = compiler.signatures(product, set())
+    for index, signature in enumerate(own):
         for key, problem in _problems(signature):
-            _, lines = strict_yaml.load(path)
-            strict_yaml.refuse(problem, called or path, lines, ("signatures", index, *key))
-        in_order.append(signature)
-    return Catalogue(tuple(in_order), own.marks)
-
-
-def _rows(path: File) -> tuple[Row, ...]:
-    return strict_yaml.read(path, Product).signatures
+            strict_yaml.refuse(problem, called or path, compiler.lines, ("signatures", index, *key))
+    return Catalogue(tuple(own), tuple(compiler.marks(product)))
 
 
 def _problems(signature: Signature) -> Iterator[tuple[strict_yaml.KeyPath, str]]:

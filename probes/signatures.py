@@ -31,7 +31,7 @@ _BUNDLED = bundled("configs", "signatures")
 _PATH = re.compile(r"\$(?:\.[\w-]+|\[\d+\])*")
 _STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 _SPAN = re.compile(r"([1-5]\d\d)-([1-5]\d\d)", re.ASCII)
-_ANCHORS = ("^", "<")
+_Headers = tuple[tuple[str, Pattern], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,8 @@ class Catalogue:
 
     def transit(self, seen: Response) -> tuple[tuple[str, Layer], ...]:
         """Products in the path, outermost first."""
-        return tuple(
-            (product, layer)
-            for product, layer, marks in self.marks
-            if any(_any_value(seen, name, regex) for name, regex in marks)
-        )
+        found = (mark for mark in self.marks if any(_any_value(seen, *one) for one in mark[2]))
+        return tuple((product, layer) for product, layer, _ in found)
 
 
 @lru_cache
@@ -135,27 +132,26 @@ def load(files: Iterable[File]) -> Catalogue:
     signatures: list[Signature] = []
     marks: list[tuple[str, Layer, tuple[tuple[str, Pattern], ...]]] = []
     for path in files:
-        compiler, product = _read(path)
+        compiler, product = read(path)
         signatures += compiler.signatures(product, {one.id for one in signatures})
-        if product.product and product.transit:
-            marks.append((product.product, product.layer, compiler.headers(product.transit, ("transit",))))
+        marks += compiler.marks(product)
     signatures.sort(key=lambda one: (STRENGTHS.index(one.row.strength), one.product is None))
     marks.sort(key=lambda mark: _OUTSIDE_IN.index(mark[1]))
     return Catalogue(tuple(signatures), tuple(marks))
 
 
-def _read(path: File) -> tuple[_Compiler, Product]:
+def read(path: File) -> tuple[Compiler, Product]:
+    """One file, and what makes signatures of it."""
     data, lines = strict_yaml.load(path)
-    product = strict_yaml.check(data, Product, path=path, lines=lines)
-    return _Compiler(path, lines, path.parent == _BUNDLED), product
+    compiler = Compiler(path, lines, path.parent == _BUNDLED)
+    return compiler, strict_yaml.check(data, Product, path=path, lines=lines)
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiler:
+class Compiler:
     file: File
     lines: strict_yaml.Lines
-    ours: bool
-    """Bundled: a test has compiled its regexes."""
+    ours: bool  # bundled: a test has compiled its regexes
 
     def signatures(self, product: Product, taken: set[str]) -> list[Signature]:
         made = []
@@ -165,10 +161,16 @@ class _Compiler:
                 self._refuse(f"{row.id!r} stands twice", (*where, "id"))
             taken.add(row.id)
             if not self.ours and row.code not in vocabulary():
-                close = did_you_mean(row.code, vocabulary())
-                self._refuse(f"{row.code!r} is not known{close}", (*where, "code"))
+                self._refuse(
+                    f"{row.code!r} is not known{did_you_mean(row.code, vocabulary())}", (*where, "code")
+                )
             made.append(self._signature(product, row, where))
         return made
+
+    def marks(self, product: Product) -> list[tuple[str, Layer, tuple[tuple[str, Pattern], ...]]]:
+        """Of the product in the path; none where it leaves none."""
+        found = self.headers(product.transit, ("transit",))
+        return [(product.product, product.layer, found)] if product.product and found else []
 
     def _signature(self, product: Product, row: Row, where: strict_yaml.KeyPath) -> Signature:
         if row.verified == "none" and row.strength != "supporting":
@@ -188,9 +190,7 @@ class _Compiler:
             _readers=tuple((name, self._reader(one, (*where, "extract", name))) for name, one in extract),
         )
 
-    def headers(
-        self, wanted: Mapping[str, str], where: strict_yaml.KeyPath
-    ) -> tuple[tuple[str, Pattern], ...]:
+    def headers(self, wanted: Mapping[str, str], where: strict_yaml.KeyPath) -> _Headers:
         return tuple((name.lower(), self._regex(text, (*where, name))) for name, text in wanted.items())
 
     def _statuses(self, one: int | str, where: strict_yaml.KeyPath) -> range:
@@ -220,7 +220,7 @@ class _Compiler:
         return tuple(key or int(index) for key, index in _STEP.findall(text))
 
     def _anchored(self, text: str, where: strict_yaml.KeyPath) -> Pattern:
-        if not text.removeprefix("(?i)").startswith(_ANCHORS):
+        if not text.removeprefix("(?i)").startswith(("^", "<")):
             self._refuse("a body regex starts with ^ or with a tag; a word anywhere proves nothing", where)
         return self._regex(text, where)
 

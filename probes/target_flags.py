@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from probes.strict_yaml import KeyPath
 
+YOUR_TARGET, YOUR_MODEL = "YOUR-TARGET", "YOUR-MODEL"
+"""What stands in a command of ours for what it can't know."""
 _KEY_ENV = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
 
@@ -44,6 +46,8 @@ def target_from_flags(
     """
     if api not in ENDPOINTS:
         raise UsageError(f"--api: {api!r} is not valid{did_you_mean(api, ENDPOINTS)}")
+    if model == YOUR_MODEL:
+        raise UsageError(f"--model: {YOUR_MODEL} stands for the name of the model that you ask")
     if key_env is not None and no_key:
         raise UsageError("--key-env and --no-key exclude each other")
     refs = {name: EnvRef(variable) for name, variable in (headers or {}).items()}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from probes import bundled, schemas
+from probes import bundled, classify, schemas, signatures
+from probes.classify.pages import pages
 from probes.suite import load_suite
 
 TARGET = "version: 1\nname: t\napi: openai\nmodel: m\nkey_env: A_KEY\nroutes:\n  edge:\n    base_url: https://a.example/v1\n"
@@ -43,6 +44,7 @@ def test_what_came_with_the_package_is_valid(edgeprobe, here):
         "timers",
         "prices",
         "lab faults",
+        "copied pages",
     ):
         assert f" {what}" in said.out
 
@@ -109,6 +111,8 @@ def test_what_is_wrong(edgeprobe, here, files, arguments, problems):
         ("findings", "retryable", "retriable"),
         ("timers", "tolerance", "tolerence"),
         ("prices", "checked:", "cheked:"),
+        ("replies", "retry:", "retries:"),
+        ("pasted", "signature:", "signatur:"),
     ],
 )
 def test_the_tables_are_read_too(edgeprobe, here, table, old, new):
@@ -247,3 +251,47 @@ def test_the_starter_names_schemas_that_are_there(edgeprobe, here):
         first = (folder / name).read_text().splitlines()[0]
         schema = (folder / name).parent / first.partition("$schema=")[2]
         assert json.loads(schema.read_text())["additionalProperties"] is False
+
+
+# --- what classify reads ---------------------------------------------------------------------------------
+
+COPIED = "400 Bad Request\nnginx/1.22.1\n"
+OTHER = "502 Bad Gateway\nnginx/1.22.1\n"
+
+
+@pytest.fixture
+def of_ones_own(tmp_path, monkeypatch):
+    """A copy of nginx.yaml where the user stands, with one signature under another name; nothing read before."""
+    monkeypatch.chdir(tmp_path)
+    caches = (signatures.catalogue, pages, classify._judge)
+    for one in caches:
+        one.cache_clear()
+    text = bundled.bundled("configs", "signatures", "nginx.yaml").read_text("utf-8")
+    assert text.count("id: nginx.400\n") == 1
+    Path("configs/signatures").mkdir(parents=True)
+    Path("configs/signatures/nginx.yaml").write_text(text.replace("id: nginx.400\n", "id: nginx.mine\n"))
+    Path("pasted.txt").write_text(OTHER)
+    yield
+    for one in caches:
+        one.cache_clear()
+
+
+def test_a_signature_file_of_ones_own_breaks_no_classify(edgeprobe, of_ones_own):
+    """What it no longer has is not known as a copied page, and validate says so; all else is."""
+    said = edgeprobe("validate")
+    note = "note     configs/signatures/nginx.yaml: has no nginx.400: such a page is not known where it is pasted as text"
+    assert (said.code, said.out.splitlines()[0]) == (0, note)
+    assert "edge | nginx" in edgeprobe("classify", "pasted.txt").out
+    Path("pasted.txt").write_text(COPIED)
+    assert "nginx" not in edgeprobe("classify", "pasted.txt").out
+
+
+def test_validate_refuses_what_classify_refuses(edgeprobe, of_ones_own):
+    """Copied pages of one's own that name a signature which is not there: both files are the user's and named."""
+    Path("configs/pasted.yaml").write_text(bundled.bundled("configs", "pasted.yaml").read_text("utf-8"))
+    problem = "signature: no signature 'nginx.400'; configs/signatures/nginx.yaml has none of that name"
+    for words in (("validate",), ("classify", "pasted.txt")):
+        said = edgeprobe(*words)
+        assert said.code == 2
+        assert problem in said.err
+        assert "configs/pasted.yaml:" in said.err

@@ -376,7 +376,8 @@ def test_a_bad_target_file(here, text, message):
 def test_which_target_is_meant_without_a_name(here):
     """The only file, else the operator is told what there is."""
     with pytest.raises(
-        UsageError, match=r"no target: say --target NAME or --base-url .*configs/targets holds none"
+        UsageError,
+        match=r"no target: ./configs/targets holds none; make one with `edgeprobe init`, or name the API by --base-url",
     ):
         config.load_target()
     target_file(GOOD)

@@ -11,7 +11,6 @@ from random import Random
 import pytest
 
 from probes import lab
-from probes.changes import Change, changes
 from probes.clock import Clock
 from probes.conduct import Order, conduct
 from probes.config import target_from_flags
@@ -20,6 +19,7 @@ from probes.document import from_document, to_document
 from probes.lab.expectations import Expectation, expectations
 from probes.model import Layer, Limits, Run, Verdict
 from probes.rejudge import rejudge
+from probes.rejudge.changes import Change, changes
 from probes.signatures import catalogue
 
 SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1, "keepalive": 0.05, "burst": 0.2}

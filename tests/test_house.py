@@ -21,19 +21,19 @@ TESTS = Path(__file__).parent
 MODULE_LINES, FUNCTION_LINES = 300, 60
 
 # Each row is a layer: its modules may import those of the rows above, and of their own row or folder. A folder stands
-# for all that is in it.
+# for all that is in it, but for a module that stands in a row of its own.
 LAYERS = {
     "the version": "__init__",
-    "nouns": "model errors clock spellings body_text",
+    "nouns": "model errors clock spellings body_text api_paths",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes endings streams shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive suite live runner recorded document rejudge changes store conduct calibration demo schemas checkup starter",
+    "a run": "redirected passive suite live runner recorded document rejudge store conduct calibration demo schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs pasted again calibrated commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
@@ -87,8 +87,8 @@ def imported(path: str, tree: ast.AST) -> set[str]:
 
 
 def layer(name: str) -> int:
-    folder = name.partition(".")[0]
-    return next(n for n, row in enumerate(LAYERS.values()) if folder in row.split())
+    rows = {module: n for n, row in enumerate(LAYERS.values()) for module in row.split()}
+    return rows.get(name, rows[name.partition(".")[0]])
 
 
 KNOWN = {names(path)[0] for path in modules()}
@@ -139,7 +139,9 @@ def test_no_import_runs_in_circles():
 def test_every_module_has_a_layer():
     """A new module is put into the table above."""
     placed = {name for row in LAYERS.values() for name in row.split()}
-    assert {name.partition(".")[0] for name in KNOWN} == placed
+    folders = {name.partition(".")[0] for name in KNOWN}
+    assert folders <= placed
+    assert placed - folders <= KNOWN
 
 
 # --- size ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import os
 import re
 import shlex
 from dataclasses import replace
@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from canned import case
 from labruns import FAST
+from next_test_sentences import sentences
 
-import probes
 from probes import commands, lab, options
 from probes.classify import classify, to_document
 from probes.clock import Clock
 from probes.kinds import KINDS
 from probes.model import Acceptance, Route, Target
 from probes.next_tests import SUITES, TESTS, of_answer, of_finding
-from probes.signatures import catalogue
 from probes.suite import load_suite
 from probes.target_flags import as_flags
 
@@ -74,19 +73,6 @@ WITH_ORIGIN = Target(
 # --- every sentence that there is ------------------------------------------------------------------------
 
 
-def sentences() -> list[str]:
-    """Those of the catalogue, and every text in the code that may be one."""
-    found = {one.row.next_test for one in catalogue().signatures if one.row.next_test}
-    package = Path(probes.__file__).parent
-    for path in sorted(package.rglob("*.py")):
-        if path.name == "next_tests.py" or "_bundled" in path.parts:
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
-                found.add(node.value)
-    return sorted(text for text in found if any(re.search(test.words, text) for test in TESTS))
-
-
 SENTENCES = sentences()
 
 
@@ -101,6 +87,53 @@ def emitted() -> list[str]:
 
 
 COMMANDS = emitted()
+FILLED = {"HOST:PORT": "192.0.2.1:443", "YOUR-TARGET": "prod", "YOUR-MODEL": "m"}
+URL = "https://api.example.com/v1/chat/completions"
+TABLE = Path(__file__).parent.parent / "reports" / "samples" / "next-tests.txt"
+
+
+def table() -> str:
+    """Each sentence, and below it the command, for an answer to a completion."""
+    found = {text: of_answer(text, URL) for text in SENTENCES}
+    rows = [f"{text}\n    {told.command or 'words only'}\n" for text, told in found.items()]
+    return "".join(rows)
+
+
+def test_every_sentence_has_the_command_that_it_had():
+    """What may be told as a next test, with the command that makes it, is as committed: a reworded sentence shows there."""
+    if os.environ.get("EDGEPROBE_UPDATE_SAMPLES") == "1":
+        TABLE.write_text(table(), "utf-8")
+    assert table() == TABLE.read_text("utf-8"), (
+        f"if this is meant: EDGEPROBE_UPDATE_SAMPLES=1 pytest {Path(__file__).name}"
+    )
+
+
+@pytest.mark.parametrize("word", FILLED)
+def test_a_command_that_was_not_filled_in_is_not_sent(word, place, edgeprobe, monkeypatch):
+    """What stands in capitals is refused as what it is."""
+    monkeypatch.chdir(place)
+    commands_with = [command for command in COMMANDS if word in shlex.split(command)]
+    assert commands_with
+    filled = {**FILLED, word: word}
+    _, _, *words = shlex.split(commands_with[0])
+    said = edgeprobe("plan", *(filled.get(one, one) for one in words))
+    assert said.code == 2
+    assert word in said.err
+
+
+def test_a_target_that_was_never_made_is_told_how_to_make(edgeprobe, tmp_path, monkeypatch):
+    """Where there is none the bundled example is no valid name; where there are some, they are."""
+    monkeypatch.chdir(tmp_path)
+    said = edgeprobe("run", "smoke", "--target", "YOUR-TARGET")
+    assert (said.code, said.out) == (2, "")
+    assert (
+        "target 'YOUR-TARGET' is not known; ./configs/targets holds none; make one with `edgeprobe init`"
+        in said.err
+    )
+    assert "example" not in said.err
+    assert edgeprobe("init").code == 0
+    said = edgeprobe("validate", "--target", "YOUR-TARGET")
+    assert "target 'YOUR-TARGET' is not known; valid: prod\n" in said.err
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +142,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("place")
     targets = folder / "configs" / "targets"
     targets.mkdir(parents=True)
-    for name, text in {"prod": FILE + ORIGIN_TOO, "NAME": FILE.replace("prod", "NAME") + ORIGIN_TOO}.items():
-        (targets / f"{name}.yaml").write_text(text)
+    (targets / "prod.yaml").write_text(FILE + ORIGIN_TOO)
     return folder
 
 
@@ -121,7 +153,7 @@ def test_the_command_line_takes_it(command, place, edgeprobe, monkeypatch):
     parsed = options.parser().parse_args(words)
     assert (name, parsed.command) == ("edgeprobe", "run")
     monkeypatch.chdir(place)
-    filled = ["192.0.2.1:443" if word == "HOST:PORT" else word for word in words[1:]]
+    filled = [FILLED.get(word, word) for word in words[1:]]
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MY_KEY", "HUSH"):
         monkeypatch.setenv(variable, "made-up")
     said = edgeprobe("plan", *filled)
@@ -140,7 +172,6 @@ def test_every_kind_has_the_suite_that_asks_it():
 def test_no_row_of_the_table_is_idle(test):
     """Each stands in a sentence that somebody may be told, which then has a command."""
     mine = [text for text in SENTENCES if re.search(test.words, text)]
-    mine += ["the same with a longer deadline (--set deadline=30)"] if "deadline" in test.words else []
     assert any(of_answer(text, "http://a.example/v1/chat/completions").command for text in mine)
 
 
@@ -207,16 +238,16 @@ def test_what_no_flag_can_say_is_not_said_by_flags(target):
 # --- pasted answers --------------------------------------------------------------------------------------
 
 URLS = {
-    "OpenAI's": ("https://a.example/v1/chat/completions?x=1#y", "--base-url https://a.example/v1 --api openai --model MODEL"),
-    "Anthropic's": ("https://a.example:8443/v1/messages", "--base-url https://a.example:8443 --api anthropic --model MODEL"),
-    "with a user": ("https://me:hush@a.example/v1/responses", "--base-url https://a.example/v1 --api openai --model MODEL"),
-    "not known": ("", "--target NAME"),
-    "no API's": ("https://a.example/login", "--target NAME"),
-    "another scheme": ("file:///v1/chat/completions", "--target NAME"),
-    "a trick": ("https://a.example/$(id)/chat/completions", "--target NAME"),
-    "a backtick": ("https://a`id`.example/chat/completions", "--target NAME"),
-    "redacted": ("https://a.example/[redacted]/chat/completions", "--target NAME"),
-    "no URL": ("https://[/chat/completions", "--target NAME"),
+    "OpenAI's": ("https://a.example/v1/chat/completions?x=1#y", "--base-url https://a.example/v1 --api openai --model YOUR-MODEL"),
+    "Anthropic's": ("https://a.example:8443/v1/messages", "--base-url https://a.example:8443 --api anthropic --model YOUR-MODEL"),
+    "with a user": ("https://me:hush@a.example/v1/responses", "--base-url https://a.example/v1 --api openai --model YOUR-MODEL"),
+    "not known": ("", "--target YOUR-TARGET"),
+    "no API's": ("https://a.example/login", "--target YOUR-TARGET"),
+    "another scheme": ("file:///v1/chat/completions", "--target YOUR-TARGET"),
+    "a trick": ("https://a.example/$(id)/chat/completions", "--target YOUR-TARGET"),
+    "a backtick": ("https://a`id`.example/chat/completions", "--target YOUR-TARGET"),
+    "redacted": ("https://a.example/[redacted]/chat/completions", "--target YOUR-TARGET"),
+    "no URL": ("https://[/chat/completions", "--target YOUR-TARGET"),
 }  # fmt: skip
 
 
@@ -246,7 +277,7 @@ def test_classify_gives_the_command(edgeprobe, tmp_path):
     said = edgeprobe("classify", str(tmp_path / "paste"))
     words = tried(said.out)
     assert words == shlex.split(
-        "edgeprobe run identity --base-url https://api.acme.example/v1 --api openai --model MODEL"
+        "edgeprobe run identity --base-url https://api.acme.example/v1 --api openai --model YOUR-MODEL"
     )
     [block] = to_document(classify(PASTED.encode()))["blocks"]
     assert block["next_test"].endswith(f": `{shlex.join(words)}`")
@@ -258,7 +289,7 @@ def test_classify_names_the_target_that_it_is_told(edgeprobe, place, monkeypatch
     (place / "paste").write_text(PASTED)
     said = edgeprobe("classify", "paste", "--target", "prod")
     assert tried(said.out) == ["edgeprobe", "run", "identity", "--target", "prod"]
-    assert of_answer(VARY, "", "gone").command == "edgeprobe run identity --target NAME"
+    assert of_answer(VARY, "", "gone").command == "edgeprobe run identity --target YOUR-TARGET"
 
 
 def test_what_it_can_be_looked_up_by_ends_the_advice():

@@ -14,10 +14,10 @@ from canned import check_not_better
 from labruns import lab_run
 
 from probes import signatures, store
-from probes.changes import changes
 from probes.document import finding_document, from_document, to_document
 from probes.model import Acceptance, Run, Verdict
 from probes.rejudge import REJUDGED, digest, rejudge
+from probes.rejudge.changes import changes
 from probes.runner import worst
 from probes.signatures import catalogue
 
@@ -339,6 +339,18 @@ def test_the_stored_run_is_not_overwritten(edgeprobe, kept, flags):
 OLD = {
     "another schema": (lambda d: d | {"schema": "edgeprobe.run/0"}, "this edgeprobe reads edgeprobe.run/1"),
     "what --json wrote": (lambda d: {k: v for k, v in d.items() if k != "replay"}, "take the stored run"),
+    "a start after the end": (
+        lambda d: d | {"started": "2099-01-01T00:00:00Z"},
+        "damaged: started: 2099-01-01T00:00:00Z is after finished, ",
+    ),
+    "a start on another day": (
+        lambda d: d | {"started": "2020-01-01T00:00:00Z"},
+        "damaged: started: 2020-01-01T00:00:00Z is not when the run began by its id, ",
+    ),
+    "a start without a time zone": (
+        lambda d: d | {"started": "2020-01-01T00:00:00"},
+        "damaged: TypeError",
+    ),
     "a target with a key that is gone": (
         lambda d: d | {"replay": d["replay"] | {"target": d["replay"]["target"] | {"colour": "red"}}},
         "damaged: target.colour",

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from probes import clients, config
 from probes.budget import Governor
 from probes.calibration.asking import ACCEPTS, CODES, ask, in_order, most
+from probes.calibration.fit import beside, contradicted, doubts
 from probes.calibration.judging import Judged, Outcome, sort
-from probes.calibration.keeping import Book, doubts, keep
+from probes.calibration.keeping import Book, keep
 from probes.clock import Clock
 from probes.conduct import bench_for
 from probes.errors import UsageError
@@ -74,10 +75,12 @@ def calibrate(target: Target, codes: Sequence[int], secrets: Secrets, emit: Sink
         asked = drive(ask(case, in_order(codes)), live)
     finally:
         live.close()
-    judged, proposals = sort(asked)
+    judged, found = sort(asked)
+    proposals = [beside(book.own, proposal) for proposal in found]
     host = urlsplit(target.routes[case.route].base_url).hostname or target.name
     more, written = keep(book, proposals, asked, host, bench.today)
-    judged = sorted((*judged, *more), key=lambda one: asked.shown.index(one.shown))
+    every = [contradicted(book.own, one) for one in (*judged, *more)]
+    judged = sorted(every, key=lambda one: asked.shown.index(one.shown))
     names = {id(one.shown): str(one.signature) for one in more}
     dubious = {name: tuple(doubts(p)) for p in proposals if (name := names[id(p.shown[0])]) in written}
     return Calibration(

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from probes import __version__
 from probes.attribution import is_refusal
 from probes.model import Confidence, Layer, Raw, Trial
+from probes.response import Response
+from probes.signatures import catalogue
 from probes.statuses import of_cloudflare
 from probes.twins import one
 
@@ -26,6 +28,12 @@ TRACE = "/cdn-cgi/trace"
 ACCEPTS = {"the SDK's": "application/json", "curl's": "*/*"}
 """What the genuine SDKs and curl say, which get different pages for the same error."""
 LIMIT = 1015
+ERRORS = frozenset({
+    500, *range(502, 505), *range(520, 527), 530, *range(1000, 1021), 1023, *range(1025, 1030), *range(1033, 1046), 1047, 1049,
+    *range(1100, 1110), *range(1200, 1207),
+})  # fmt: skip
+"""What is documented as an error of Cloudflare's: the page above, and
+https://developers.cloudflare.com/support/troubleshooting/http-status-codes/ with its 1xxx and 5xx errors."""
 CODES = (522, 524, 1010, 1020, LIMIT)
 """The limit's own page last: there a 429 is the page, and everywhere else it is meant."""
 MOST_CODES = 5
@@ -102,7 +110,7 @@ def _pages(
                 if (why := _unanswered(call) or _limited(code, call)) is not None:
                     return shown, why
                 answers.append(call.exchanges[0])
-                if not is_page(answers[-1]) or of_the_edge(answers[-1]):
+                if not is_page(answers[-1]) or recognised(answers[-1]):
                     break
             shown.append(Shown(code, name, tuple(answers)))
         if number == 0 and (why := _no_use(shown)) is not None:
@@ -152,6 +160,18 @@ def of_the_edge(exchange: Exchange) -> bool:
         found is not None
         and (found.layer, found.product) == (Layer.EDGE, PRODUCT)
         and found.confidence is not Confidence.LOW
+    )
+
+
+def recognised(exchange: Exchange) -> bool:
+    """Cloudflare's own page, by what stands in it or by an exclusive mark: status and `server` are those of any page."""
+    return of_the_edge(exchange) and any(
+        one.product == PRODUCT
+        and (
+            one.row.strength == "exclusive"
+            or (one.row.strength == "strong" and (one.row.match.json or one.row.match.body))
+        )
+        for one in catalogue().matching(Response.of(exchange))
     )
 
 

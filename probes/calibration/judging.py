@@ -6,11 +6,11 @@ the same for every code, or that some other product also makes, must not have on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from probes.calibration.asking import is_page, of_the_edge
+from probes.calibration.asking import is_page, of_the_edge, recognised
 from probes.calibration.marks import Marks, marks
 from probes.response import Response
 from probes.signatures import catalogue
@@ -47,11 +47,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A signature to be: everything that carries the same marks under the same status."""
+    """A signature to be: everything that carries the same marks under the same status.
+
+    `shared`: pages of other codes carry them too, under another status.
+    """
 
     marks: Marks
     status: int
     shown: list[Shown] = field(default_factory=list)
+    shared: bool = False
 
     @property
     def codes(self) -> list[int]:
@@ -60,8 +64,14 @@ class Proposal:
     @property
     def telling(self) -> bool:
         """The status is that of the error itself, and not one that an origin sends as well."""
-        wanted = {code for code in self.codes if code < 1000}
-        return self.status in _SHOWS_ITSELF and wanted <= {self.status}
+        of_5xx = {code for code in self.codes if code < 1000}
+        return self.status in _SHOWS_ITSELF and of_5xx <= {self.status}
+
+    @property
+    def sure(self) -> bool:
+        """Marks and status say which error it is; of the 1xxx several have one status."""
+        one_meaning = len({wanted(code).code for code in self.codes}) == 1
+        return self.telling and one_meaning and not (self.shared and self.codes[-1] >= 1000)
 
 
 def wanted(code: int) -> Row:
@@ -90,14 +100,17 @@ def sort(asked: Asked) -> tuple[list[Judged], list[Proposal]]:
         elif not asked.compared:
             judged.append(_unusable(shown, "not compared with what the target answers otherwise"))
         elif isinstance(found := _marks(shown, asked), str):
-            judged.append(_unusable(shown, found))
+            judged.append(_without_marks(shown, found))
         else:
             _file(Proposal(found, shown.answers[0].status or 0), shown, proposals)
-    for proposal in list(proposals):
-        if (why := _refused(proposal)) is not None:
-            proposals.remove(proposal)
+    good: list[Proposal] = []
+    for proposal in proposals:
+        alike = [one for one in proposals if one.marks.match == proposal.marks.match]
+        if (why := _refused(proposal, sorted({code for one in alike for code in one.codes}))) is not None:
             judged += [_unusable(shown, why) for shown in proposal.shown]
-    return judged, proposals
+        else:
+            good.append(replace(proposal, shared=len(alike) > 1))
+    return judged, good
 
 
 def _settled(shown: Shown) -> Judged | None:
@@ -107,9 +120,9 @@ def _settled(shown: Shown) -> Judged | None:
     signature = found.signature if found is not None else None
     if not is_page(first):
         return Judged(shown, Outcome.NONE, "no error page is shown")
-    if known(shown.code, first):
+    if known(shown.code, first) and recognised(first):
         return Judged(shown, Outcome.KNOWN, "known by the catalogue", signature)
-    if of_the_edge(first) and found is not None:
+    if recognised(first) and found is not None:
         return Judged(
             shown, Outcome.OTHER, f"Cloudflare's own page, of {found.vendor_code or found.code}", signature
         )
@@ -118,6 +131,14 @@ def _settled(shown: Shown) -> Judged | None:
     if len({answer.status for answer in shown.answers}) > 1:
         return _unusable(shown, "its status is not the same from one answer to the next")
     return None
+
+
+def _without_marks(shown: Shown, why: str) -> Judged:
+    first = shown.answers[0]
+    if not known(shown.code, first) or first.attribution is None:
+        return _unusable(shown, why)
+    said = f"{why}; known by status and headers alone,"
+    return Judged(shown, Outcome.KNOWN, said, first.attribution.signature)
 
 
 def _marks(shown: Shown, asked: Asked) -> Marks | str:
@@ -140,11 +161,13 @@ def _unusable(shown: Shown, why: str) -> Judged:
     return Judged(shown, Outcome.UNUSABLE, why)
 
 
-def _refused(proposal: Proposal) -> str | None:
-    """Codes of both classes at once: then it is about the request, and not about the code."""
-    if len({code < 1000 for code in proposal.codes}) > 1:
+def _refused(proposal: Proposal, codes: Sequence[int]) -> str | None:
+    """`codes`: all whose pages carry the same marks, whatever their status is. Of both classes at once, it is about the
+    request and not about the code.
+    """
+    if len({code < 1000 for code in codes}) > 1:
         return "the same page for every code, so it is about none of them"
-    if len({_family(wanted(code).code) for code in proposal.codes}) > 1 and min(proposal.codes) >= 1000:
+    if len({family(wanted(code).code) for code in proposal.codes}) > 1 and min(proposal.codes) >= 1000:
         return f"the same page for {_listed(proposal.codes)}, which mean different things"
     return None
 
@@ -154,10 +177,11 @@ def code_of(proposal: Proposal) -> str:
     codes = {wanted(code).code for code in proposal.codes}
     if len(codes) == 1:
         return codes.pop()
-    return "blocked" if all(_family(code) == "blocked" for code in codes) else "unreachable.origin"
+    return "blocked" if all(family(code) == "blocked" for code in codes) else "unreachable.origin"
 
 
-def _family(code: str) -> str:
+def family(code: str) -> str:
+    """`blocked` of `blocked.client`."""
     return code.partition(".")[0]
 
 

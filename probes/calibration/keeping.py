@@ -18,20 +18,18 @@ import yaml
 
 from probes import own_signatures
 from probes.calibration.asking import PRODUCT
+from probes.calibration.fit import doubts, held, unfit
 from probes.calibration.judging import Judged, Outcome, Proposal, code_of, wanted
 from probes.errors import ConfigError, UsageError
 from probes.response import Response
-from probes.signatures import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from probes.calibration.asking import Asked
     from probes.signatures import Signature
 
-DOCUMENTED = frozenset({521, 522, 1015})
-"""The codes that Cloudflare's documentation asks that path for."""
 _MEDIA = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
 ON_REQUEST = (
     "these pages were shown on request; that a real error gets the same one is likely, and not documented"
@@ -84,16 +82,15 @@ def keep(
     rows: list[tuple[Proposal, dict[str, Any]]] = []
     taken = {one.id for one in book.own}
     for proposal in proposals:
-        held = next((one for one in book.own if all(map(one.matches, _seen(proposal)))), None)
-        if held is not None:
-            judged += [Judged(shown, Outcome.OWN, "kept already", held.id) for shown in proposal.shown]
+        if (already := held(book.own, proposal)) is not None:
+            judged += [Judged(shown, *already) for shown in proposal.shown]
             continue
         row = _row(proposal, _free_id(book.target, proposal, taken), host, today)
         taken.add(row["id"])
         rows.append((proposal, row))
     good: list[tuple[Proposal, dict[str, Any]]] = []
     for (proposal, row), signature in zip(rows, _read_back(book, rows), strict=True):
-        why = _unfit(signature, proposal, asked)
+        why = unfit(signature, proposal, asked)
         outcome = (Outcome.UNUSABLE, why, None) if why else (Outcome.OWN, "kept", signature.id)
         judged += [Judged(shown, *outcome) for shown in proposal.shown]
         if not why:
@@ -101,38 +98,6 @@ def keep(
     if good:
         _write(book.path, _with(book, good))
     return judged, [row["id"] for _, row in good]
-
-
-def doubts(proposal: Proposal) -> Iterator[str]:
-    """What of it is not known for certain."""
-    if undocumented := [str(code) for code in proposal.codes if code not in DOCUMENTED]:
-        yield f"{', '.join(undocumented)}: not among the codes that the documentation asks that path for"
-    if not proposal.telling:
-        yield f"an origin may answer {proposal.status} itself, and a custom error rule may put this page over it: low confidence"
-    if len(proposal.codes) > 1:
-        yield f"one page for {', '.join(map(str, proposal.codes))}: which of them it was is not told"
-
-
-def _seen(proposal: Proposal) -> list[Response]:
-    return [Response.of(answer) for shown in proposal.shown for answer in shown.answers]
-
-
-def _unfit(signature: Signature, proposal: Proposal, asked: Asked) -> str | None:
-    """A signature that could speak up where it should not is none."""
-    if not all(map(signature.matches, _seen(proposal))):
-        return "its marks are not enough to find it again"
-    for answer in asked.ordinary:
-        if signature.says(Response.of(answer)):
-            return f"the same stands in an ordinary answer ({answer.status} to {answer.request.url})"
-    for shown in asked.shown:
-        if shown.code not in proposal.codes and any(signature.matches(Response.of(a)) for a in shown.answers):
-            return f"the page of {shown.code} has the same marks"
-    for other in catalogue().signatures:
-        if other.row.strength == "exclusive" and any(map(other.matches, _seen(proposal))):
-            return f"the catalogue is sure that it is {other.id}"
-        if any(signature.says(own_signatures.sampled(sample)) for sample in other.row.samples):
-            return f"it says no more than {other.id}"
-    return None
 
 
 # --- the file --------------------------------------------------------------------------------------------
@@ -148,7 +113,6 @@ def _free_id(target: str, proposal: Proposal, taken: set[str]) -> str:
 
 def _row(proposal: Proposal, name: str, host: str, today: date) -> dict[str, Any]:
     known = wanted(proposal.codes[0])
-    surely = proposal.telling and len({wanted(code).code for code in proposal.codes}) == 1
     sources = [
         f"calibrated from {host} on {today}: /cdn-cgi/error/{one.code} with {one.accept} Accept"
         for one in proposal.shown
@@ -159,7 +123,7 @@ def _row(proposal: Proposal, name: str, host: str, today: date) -> dict[str, Any
         "id": name,
         "code": code_of(proposal),
         "vendor_code": str(proposal.codes[0]) if len(proposal.codes) == 1 else None,
-        "strength": "strong" if surely else "supporting",
+        "strength": "strong" if proposal.sure else "supporting",
         "match": {"status": [proposal.status], **proposal.marks.match},
         "who_acts": known.who_acts and str(known.who_acts),
         "retryable": known.retryable,

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from probes import attribution, statuses
 from probes.model import Attribution, Confidence, Layer, WhoActs
 from probes.response import ABSENT, Path, Response, at
-from probes.signatures import STRENGTHS, Catalogue
+from probes.signatures import STRENGTHS, Catalogue, catalogue
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from probes.model import Exchange
     from probes.signature_rows import Match
+    from probes.signatures import Signature
 
 LACKS: Final = "lacks"
 """Condition of an exchange: what of it is not known, of `status`, `headers`, `body`, `markup`, `end`."""
@@ -65,6 +66,7 @@ class Judge:
         bodies = tuple(one for one in whole.signatures if not one.by_headers)
         self._without_headers = Catalogue(bodies, whole.marks)
         self._by_headers = tuple(one for one in whole.signatures if one.by_headers)
+        self._own = {one.id for one in whole.signatures} - {one.id for one in catalogue().signatures}
         self._rank = {one.id: STRENGTHS.index(one.row.strength) for one in whole.signatures}
         self._movers = {one.id: one.row.who_acts for one in whole.signatures}
         self._by_one_status = frozenset(
@@ -125,9 +127,10 @@ class Judge:
         Of several the one that asks most of the body counts: one of few statuses may lean on those.
         """
         response = Response.of(exchange)
-        every = [one for one in self._without_headers.signatures if one.row.strength == "exclusive"]
+        every = [one for one in self._without_headers.signatures if self._stands_alone(one)]
         fits = [one for one in every if one.statuses and one.may_match(response, any_status=True)]
-        if len({one.product for one in fits}) != 1:
+        own = {one.row.code for one in fits if one.id in self._own}
+        if len({one.product for one in fits}) != 1 or len(own) > 1:
             return None
         best = max(fits, key=lambda one: (_asks(one.row.match), len(one.statuses)))
         seen = replace(exchange, status=min(best.statuses))
@@ -140,6 +143,11 @@ class Judge:
         if others:
             found = replace(found, confidence=Confidence.LOW, runner_up=others[0])
         return found, seen
+
+    def _stands_alone(self, one: Signature) -> bool:
+        """Its body is proof without a status; a page of one's own zone was held against what the zone answers otherwise."""
+        own = one.id in self._own and one.row.strength == "strong"
+        return one.row.strength == "exclusive" or own
 
     def _no_surer(self, found: Attribution, seen: Exchange, *, guessed: bool) -> Attribution:
         """Never high without headers, and low where they might have shown that another layer made the same body, or

@@ -251,12 +251,17 @@ def test_a_dry_run_sends_nothing(zone, edgeprobe):
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--code", "404"], "--code: 404 is no error of Cloudflare's"),
+        (["--code", "404"], "--code: 404 is no error of Cloudflare's; the nearest is 500"),
+        (
+            ["--code", "1999"],
+            "--code: 1999 is no error of Cloudflare's; the nearest is 1206; valid: 500, 502-504,",
+        ),
+        (["--code", "599"], "--code: 599 is no error of Cloudflare's; the nearest is 530"),
         ([f for n in range(1000, 1006) for f in ("--code", str(n))], "--code: 6 are too many"),
         (["--target", "prod"], "the target is named already"),
         (["--json", "no/such/folder.json"], "--json no/such/folder.json"),
     ],
-    ids=["no code", "too many codes", "named twice", "no folder"],
+    ids=["no code", "above all codes", "no 5xx of its", "too many codes", "named twice", "no folder"],
 )
 def test_a_wrong_flag_is_told(zone, edgeprobe, flags, says):
     """Before anything is sent."""

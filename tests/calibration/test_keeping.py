@@ -12,9 +12,12 @@ from exchanges import CLOUDFLARE, HTML, exchange
 from probes import own_signatures
 from probes.attribution import attribute
 from probes.calibration.asking import Asked, Shown
+from probes.calibration.fit import beside, contradicted
 from probes.calibration.judging import Outcome, sort, wanted
 from probes.calibration.keeping import Book, keep
+from probes.classify import classify
 from probes.errors import ConfigError, UsageError
+from probes.model import Confidence, Layer
 from probes.signatures import catalogue
 
 TODAY = date(2026, 11, 29)
@@ -43,10 +46,13 @@ def asked(*pages, ordinary=()):
 
 def kept(question):
     """(code, what became of it) of each, and the signatures that were written, by their id."""
-    judged, proposals = sort(question)
-    more, written = keep(Book.of("prod"), proposals, question, "api.example.com", TODAY)
+    book = Book.of("prod")
+    judged, found = sort(question)
+    proposals = [beside(book.own, proposal) for proposal in found]
+    more, written = keep(book, proposals, question, "api.example.com", TODAY)
     own = own_signatures.read(own_signatures.file_of("prod")).signatures if written else ()
-    return {one.shown.code: (one.outcome, one.why) for one in (*judged, *more)}, {one.id: one for one in own}
+    every = [contradicted(book.own, one) for one in (*judged, *more)]
+    return {one.shown.code: (one.outcome, one.why) for one in every}, {one.id: one for one in own}
 
 
 CODES = {
@@ -97,7 +103,81 @@ def test_one_page_for_several_failures_is_the_edges_and_no_more():
     ]
 
 
+def test_a_page_of_its_own_under_cloudflares_own_status_is_kept():
+    """522 and 524 show themselves by status and `server`; the page does so where it is pasted without them."""
+    pages = {522: PAGE.format("Nobody there"), 524: PAGE.format("Nobody answers")}
+    outcomes, own = kept(asked(*(shown(code, code, page) for code, page in pages.items())))
+    assert set(outcomes.values()) == {(Outcome.OWN, "kept")}
+    assert {name: (one.row.code, one.row.strength) for name, one in own.items()} == {
+        "local.prod.522.html": ("unreachable.origin", "strong"),
+        "local.prod.524.html": ("timeout.first_byte", "strong"),
+    }
+    for code, page in pages.items():
+        for pasted in (page, f"openai.InternalServerError: {page}"):
+            [told] = classify(pasted.encode(), "prod")
+            assert told.attribution.signature == f"local.prod.{code}.html"
+            assert (told.attribution.layer, told.attribution.confidence) == (Layer.EDGE, Confidence.MEDIUM)
+            [strangers] = classify(pasted.encode())
+            assert strangers.attribution.layer is Layer.UNKNOWN
+
+
+def test_one_page_for_522_and_524_is_told_apart_by_status_alone():
+    """With its status it is that error; without one, and without headers, nobody can say which."""
+    page = PAGE.format("Come back later")
+    _, own = kept(asked(shown(522, 522, page), shown(524, 524, page)))
+    assert [one.row.code for one in own.values()] == ["unreachable.origin", "timeout.first_byte"]
+    [told] = classify(f"HTTP/1.1 524 \r\n\r\n{page}".encode(), "prod")
+    assert (told.attribution.code, told.attribution.vendor_code) == ("timeout.first_byte", "524")
+    [untold] = classify(page.encode(), "prod")
+    assert untold.attribution.layer is Layer.UNKNOWN
+    assert "# doubtful: pages of other codes look the same" in own_signatures.file_of("prod").read_text()
+
+
+def test_one_page_for_refusals_and_the_limit_is_doubtful():
+    """A page for all of 1xxx under 403 and 429: the edge's, as it is no 5xx's, and of low confidence."""
+    page = PAGE.format("Come back later")
+    question = asked(
+        shown(522, 522, PAGE.format("Nobody there")), shown(1010, 403, page), shown(1015, 429, page)
+    )
+    _, own = kept(question)
+    assert {name: (one.row.code, one.row.strength) for name, one in own.items()} == {
+        "local.prod.522.html": ("unreachable.origin", "strong"),
+        "local.prod.1010.html": ("blocked.client", "supporting"),
+        "local.prod.1015.html": ("ratelimited", "supporting"),
+    }
+
+
+def test_what_only_a_status_tells_is_known_by_it():
+    """An empty 524 has no page to keep."""
+    outcomes, own = kept(asked(shown(524, 524, "")))
+    assert outcomes[524][0] is Outcome.KNOWN
+    assert "known by status and headers alone" in outcomes[524][1]
+    assert own == {}
+
+
+SPA = "<title>Example Corp Portal</title><noscript>You need to enable JavaScript to run this.</noscript>"
+STATUSES = {522: 522, 524: 524, 1010: 403, 1020: 403, 1015: 429}
+
+
+@pytest.mark.parametrize("codes", [(522, 1010), (524, 1015), tuple(STATUSES)], ids=str)
+def test_one_page_for_every_code_is_kept_for_none(codes):
+    """Each under the status of its error: an application's own page, which says nothing of the code."""
+    outcomes, own = kept(asked(*(shown(code, STATUSES[code], SPA) for code in codes)))
+    assert own == {}
+    assert set(outcomes.values()) == {
+        (Outcome.UNUSABLE, "the same page for every code, so it is about none of them")
+    }
+
+
 REFUSED = {
+    "the marks of a page of the other class": (
+        asked(shown(522, 522, f"{SPA}<h1>Error 522 of Example Corp</h1>"), shown(1010, 403, SPA)),
+        "the page of 522 has the same marks",
+    ),
+    "no page of the other class looks otherwise": (
+        asked(shown(522, 404, SPA), shown(1010, 403, SPA)),
+        "the page of 522 has the same marks",
+    ),
     "an ordinary answer says the same": (
         asked(shown(1010, 403, PAGE.format("Error 1010")), ordinary=[(404, PAGE.format("Error 1010"))]),
         "the same stands in an ordinary answer (404 to",
@@ -166,6 +246,48 @@ def test_hostile_pages_become_harmless_yaml():
     assert text.isascii()
     assert "\x1b" not in text
     assert "red" not in text
+
+
+# --- what is kept already ---------------------------------------------------------------------------------
+
+CLOSED = PAGE.format("Come back later")
+
+
+def test_a_page_that_is_kept_for_another_error_is_not_its():
+    """What was kept says 1010, and the page of 1020 is the same: neither is told by it, and the row is named."""
+    kept(asked(shown(1010, 403, CLOSED)))
+    before = own_signatures.file_of("prod").read_text()
+    outcomes, own = kept(asked(shown(1000, 403, CLOSED)))
+    assert outcomes[1000] == (
+        Outcome.UNUSABLE,
+        "the same page as local.prod.1010.html, which takes it for 1010: mend that row",
+    )
+    outcomes, own = kept(asked(shown(524, 524, CLOSED)))
+    assert outcomes[524][0] is Outcome.UNUSABLE
+    assert "local.prod.1010.html, which takes it for 1010" in outcomes[524][1]
+    assert own == {}
+    assert own_signatures.file_of("prod").read_text() == before
+
+
+def test_a_row_that_holds_for_the_new_page_too_keeps_it():
+    """One for several refusals, without a code of its own."""
+    kept(asked(shown(1010, 403, CLOSED), shown(1020, 403, CLOSED)))
+    outcomes, _ = kept(asked(shown(1020, 403, CLOSED)))
+    assert outcomes[1020] == (Outcome.OWN, "kept already")
+
+
+def test_the_limits_page_beside_a_kept_refusals_is_doubtful():
+    """The same page under 429, in a later calibration."""
+    kept(asked(shown(1010, 403, CLOSED)))
+    _, own = kept(asked(shown(1015, 429, CLOSED)))
+    assert own["local.prod.1015.html"].row.strength == "supporting"
+
+
+def test_a_row_that_must_not_have_been_kept_is_named():
+    """One that takes the page of every code for its own."""
+    kept(asked(shown(1010, 403, SPA)))
+    outcomes, _ = kept(asked(*(shown(code, status, SPA) for code, status in STATUSES.items())))
+    assert "take local.prod.1010.html out of the target's file" in outcomes[1010][1]
 
 
 # --- the file --------------------------------------------------------------------------------------------

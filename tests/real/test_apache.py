@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from asking import an_api, ask, at
+from asking import an_api, at
 from servers import apache, free_port
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
@@ -16,20 +16,6 @@ OWN_ERRORS = """
 ProxyErrorOverride On
 ErrorDocument 401 "<html><body><h1>Please log in</h1></body></html>"
 """
-
-
-@pytest.fixture(scope="module")
-def origin():
-    with an_api() as running:
-        yield at(running)
-
-
-@pytest.fixture
-def told(edgeprobe, monkeypatch):
-    def call(*arguments, **more):
-        return ask(edgeprobe, monkeypatch, *arguments, **more)
-
-    return call
 
 
 def test_a_healthy_edge_passes(told, origin):

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from asking import GENUINE, an_api, ask, at, certificate
+from asking import GENUINE, an_api, at, certificate
 from servers import free_port, haproxy
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
-
-
-@pytest.fixture(scope="module")
-def origin():
-    with an_api() as running:
-        yield at(running)
-
-
-@pytest.fixture
-def told(edgeprobe, monkeypatch):
-    def call(*arguments, **more):
-        return ask(edgeprobe, monkeypatch, *arguments, **more)
-
-    return call
 
 
 def test_a_healthy_edge_passes(told, origin, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from asking import GENUINE, an_api, ask, at, certificate
+from asking import GENUINE, an_api, at, certificate
 from servers import free_port, haproxy, squid
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
@@ -20,14 +20,6 @@ def origin():
 def proxy():
     with squid() as running:
         yield running
-
-
-@pytest.fixture
-def told(edgeprobe, monkeypatch):
-    def call(*arguments, **more):
-        return ask(edgeprobe, monkeypatch, *arguments, **more)
-
-    return call
 
 
 @pytest.fixture

@@ -8,24 +8,10 @@ from datetime import UTC, datetime, timedelta
 import certifi
 import pytest
 import trustme
-from asking import an_api, ask, at, certificate
+from asking import certificate
 from servers import haproxy, program, squid
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
-
-
-@pytest.fixture(scope="module")
-def origin():
-    with an_api() as running:
-        yield at(running)
-
-
-@pytest.fixture
-def told(edgeprobe, monkeypatch):
-    def call(*arguments, **more):
-        return ask(edgeprobe, monkeypatch, *arguments, **more)
-
-    return call
 
 
 @pytest.mark.parametrize("trusted", [True, False], ids=["trusted here", "not trusted"])

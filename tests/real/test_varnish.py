@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from asking import an_api, ask, at
 from servers import free_port, varnish
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime]
@@ -27,20 +26,6 @@ KEEPS_GOOD_POSTS = KEEPS_POST.replace(
     "sub vcl_backend_response { if (beresp.status != 200) { return (pass(0s)); }",
 )
 CLIENTS = ("--client", "openai-py", "--client", "httpx", "--client", "curl")
-
-
-@pytest.fixture(scope="module")
-def origin():
-    with an_api() as running:
-        yield at(running)
-
-
-@pytest.fixture
-def told(edgeprobe, monkeypatch):
-    def call(*arguments, **more):
-        return ask(edgeprobe, monkeypatch, *arguments, **more)
-
-    return call
 
 
 def test_a_cache_that_keeps_nothing_private(told, origin):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from probes import outputs
-from probes.changes import changes
 from probes.own_signatures import catalogue_for
 from probes.rejudge import REJUDGED, rejudge
+from probes.rejudge.changes import changes
 from probes.reporters.changes import Changes, Row
 from probes.runner import exit_code
 

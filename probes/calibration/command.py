@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from probes import outputs, strict_yaml
 from probes.calibration import calibrate, to_document
-from probes.calibration.asking import ACCEPTS, CODES, MOST_CODES, in_order, most
+from probes.calibration.asking import ACCEPTS, CODES, ERRORS, MOST_CODES, in_order, most
 from probes.calibration.keeping import ON_REQUEST
 from probes.config import read_target, target_file
 from probes.credentials import Secrets
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from probes.calibration import Calibration
     from probes.calibration.judging import Judged
     from probes.model import Sink, Target
-
-_CODES = (range(500, 600), range(1000, 2000))
 
 
 def run(arguments: Namespace, target: Target, sink: Sink) -> int:
@@ -50,14 +48,28 @@ def run(arguments: Namespace, target: Target, sink: Sink) -> int:
 
 def _codes(arguments: Namespace) -> tuple[int, ...]:
     codes = tuple(dict.fromkeys(arguments.code or CODES))
-    wrong = next((code for code in codes if not any(code in known for known in _CODES)), None)
+    wrong = next((code for code in codes if code not in ERRORS), None)
     if wrong is not None:
-        raise UsageError(f"--code: {wrong} is no error of Cloudflare's: 500 to 599, 1000 to 1999")
+        near = min(ERRORS, key=lambda code: (abs(code - wrong), code))
+        raise UsageError(
+            f"--code: {wrong} is no error of Cloudflare's; the nearest is {near}; valid: {_ranges(sorted(ERRORS))}"
+        )
     if len(codes) > MOST_CODES:
         raise UsageError(
             f"--code: {len(codes)} are too many: after about 25 requests the edge limits who asks; at most {MOST_CODES}"
         )
     return codes
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """500, 502-504 …"""
+    rows: list[list[int]] = []
+    for number in numbers:
+        if rows and rows[-1][-1] == number - 1:
+            rows[-1].append(number)
+        else:
+            rows.append([number])
+    return ", ".join(f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]) for row in rows)
 
 
 def _refuse(arguments: Namespace) -> None:
