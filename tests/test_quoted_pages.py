@@ -8,6 +8,7 @@ import pytest
 from exchanges import JSON, exchange
 
 from probes.attribution import attribute
+from probes.classify import classify
 from probes.classify.exchanges import exchange as pasted
 from probes.model import Layer
 from probes.signatures import catalogue
@@ -147,3 +148,11 @@ def test_a_message_that_quotes_another_is_not_that_ones(one, sample):
     document["error"]["message"] = f"<step 3 of 5> {document['error']['message']}"
     found = attribute(exchange(sample.status, document, sample.headers, url=""), catalogue())
     assert found.signature != one.id
+
+
+@pytest.mark.parametrize("sample", PAGES)
+def test_what_an_answer_in_json_quotes_is_not_looked_at_as_a_paste(sample):
+    """A pasted 403 that names nobody stays nobody's, though a log with the same string in it would be looked into."""
+    said = json.dumps({"error": {"message": f"tool failed: {sample.body}", "type": "server_error"}})
+    text = f"HTTP/1.1 403 Forbidden\ncontent-type: application/json\nserver: uvicorn\n\n{said}\n"
+    assert [answer.attribution.product for answer in classify(text.encode())] == [None]

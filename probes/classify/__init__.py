@@ -19,6 +19,7 @@ from probes.model import Exchange, Layer, WhoActs
 from probes.next_tests import NextTest, of_answer
 from probes.own_signatures import catalogue_for
 from probes.redact import SECRET_HEADERS, Redactor
+from probes.response import Response
 from probes.signatures import catalogue
 from probes.vocabulary import vocabulary
 
@@ -58,16 +59,21 @@ class Answer:
 def classify(data: bytes, target: str | None = None) -> list[Answer]:
     """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's.
 
-    Where nothing names a layer, what stands escaped in strings of a log or a report is looked at. `target`: the name of
+    Where nothing names a layer, what stands escaped in strings of a log or a report is looked at; not what an answer in
+    JSON quotes. `target`: the name of
     the one whose own signatures are asked, too, and that the next test is for.
     """
     answers = _classified(data, target)
     named = any(answer.attribution.layer is not Layer.UNKNOWN for answer in answers)
-    if not named and (inside := inside_strings(data)) is not None:
+    if not (named or any(map(_is_data, answers))) and (inside := inside_strings(data)) is not None:
         quoted = _classified(inside.encode("utf-8", "replace"), target)
         named = any(one.attribution.layer is not Layer.UNKNOWN for one in quoted)
         answers = quoted if named or not answers else answers
     return answers
+
+
+def _is_data(answer: Answer) -> bool:
+    return answer.exchange.status is not None and Response.of(answer.exchange).data
 
 
 def _classified(data: bytes, target: str | None) -> list[Answer]:
