@@ -52,6 +52,7 @@ _ASKED = re.compile(
 )
 _DUMP = 12_000
 _LINE = 2_000
+_MESSAGE = 500
 """Characters of a message that are looked at."""
 
 _MOST_WRAPPERS = 8
@@ -184,7 +185,7 @@ def _unanswered(
         body = _cleaned(body) if body.form == "text" else body
         headers, end = _dumped(text, body.end, limit)
         return Told(start, max(end, body.end), status, body, headers, None)
-    message = _cleaned(body._replace(text=body.text[:_LINE]))
+    message = _cleaned(body._replace(text=body.text[:_MESSAGE]))
     if message.form and known(None, message.text):
         return Told(start, body.end, None, message, {}, None)
     if (
