@@ -74,6 +74,7 @@ _APACHE_MODULES = (
     "setenvif",
     "rewrite",
     "headers",
+    "reqtimeout",
     "proxy",
     "proxy_http",
 )
