@@ -7,8 +7,10 @@ sent and settled by what it did cost; concurrency, rate and the server's own `Re
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import deque
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.model import Ask, Call, Exchange, NotSent, Raw, Spend, Target, Trial
@@ -28,6 +30,10 @@ MAX_WAITS = 10.0
 PROMPT_TOKENS = 80
 TEMPLATE_TOKENS = 400
 """That a server's own chat template and system prompt may add to a prompt of ours."""
+FILLER_BYTES = 6
+"""Of neutral text for each token that is wanted of it: its words are one token or two."""
+_FEWEST_BYTES = 4
+"""A token of such text has at the least."""
 COUNTED_APART = 16
 """Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
 MAX_HOPS = 5
@@ -42,7 +48,8 @@ def worst_case(trial: Trial) -> tuple[int, int]:
     request = trial.request
     if not isinstance(request, Ask) or request.endpoint == "models":
         return 0, 0
-    return (1 if request.recipe == "invalid" else PROMPT_TOKENS), request.cap
+    filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
+    return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
 
 
 def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
@@ -119,6 +126,22 @@ class Governor:
             self._requests += 1
             self._charge(wanted if affords else bought, 1)
             return affords
+
+    def most(self, trials: Sequence[Trial]) -> int:
+        """The largest output cap, up to the one asked for, with which all of `trials` could be bought together; 0 where
+        none is small enough.
+        """
+        asks = [trial.request for trial in trials if isinstance(trial.request, Ask)]
+
+        def too_dear(cap: int) -> bool:
+            return not self._affords(
+                [replace(t, request=replace(a, cap=cap)) for t, a in zip(trials, asks, strict=True)]
+            )
+
+        with self._lock:
+            if self._paused or self._overrun or not asks or len(asks) < len(trials):
+                return 0
+            return bisect_left(range(1, max(ask.cap for ask in asks) + 1), True, key=too_dear)
 
     def _affords(self, group: list[Trial]) -> bool:
         """Every ceiling holds even if each of the group costs its worst case."""

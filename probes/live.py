@@ -77,7 +77,7 @@ class Live:
         jobs = [
             _Job(self, trial, repeat, len(planned))
             if refused is None
-            else self._unsent(trial, repeat, refused)
+            else self._unsent(trial, repeat, refused, affords=self._affords(refused, trial, planned))
             for (trial, repeat), refused in zip(planned, bought, strict=True)
         ]
         threads = [job for job in jobs if isinstance(job, _Job)]
@@ -192,10 +192,24 @@ class Live:
     def _asked(self, trial: Trial) -> float:
         return self._case.target.limits.deadline if trial.deadline is None else trial.deadline
 
-    def _unsent(self, trial: Trial, repeat: int, why: NotSent, because: str | None = None) -> Call:
+    def _unsent(
+        self,
+        trial: Trial,
+        repeat: int,
+        why: NotSent,
+        because: str | None = None,
+        affords: int | None = None,
+    ) -> Call:
         if why is NotSent.PAUSED:
             because = self._bench.governor.pause
-        return unsent(self._case, trial, repeat, why, because)
+        return unsent(self._case, trial, repeat, why, because, affords)
+
+    def _affords(self, why: NotSent, trial: Trial, planned: Sequence[Planned]) -> int | None:
+        """The output cap that the budget bears for a trial, and for those that are bought with it."""
+        if why is not NotSent.BUDGET:
+            return None
+        together = [other for other, _ in planned if trial.pair is not None and other.pair == trial.pair]
+        return self._bench.governor.most(together or [trial])
 
     def _deadline(self, seconds: float) -> float:
         """In scaled time never less than what this machine can keep."""

@@ -262,8 +262,10 @@ class Client:
 class Ask:
     """One API request in the words of its dialect; the client builds the bytes.
 
-    `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `invalid` (refused by type
-    before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
+    `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `ponder` (one that has to be thought
+    about), `invalid` (refused by type before inference: `messages` is a string). `prompt_tokens`: about so many of
+    neutral text stand before the question, other ones for each salt. `effort`: of reasoning; `endless`: no end before
+    the cap, where the engine knows that; neither is sent again once the server has refused it. `key`: the target's, or made up in the dialect's shape.
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes, as is `usage`: whether a stream is asked for its usage.
@@ -272,10 +274,13 @@ class Ask:
     """
 
     endpoint: str
-    recipe: Literal["hello", "count", "invalid"] = "hello"
+    recipe: Literal["hello", "count", "ponder", "invalid"] = "hello"
     stream: bool = False
     cap: int = 16
     filler: int = 0
+    prompt_tokens: int = 0
+    effort: Literal["high"] | None = None
+    endless: bool = False
     key: Literal["target", "made_up"] = "target"
     edits: Mapping[str, str | None] = field(default_factory=dict)
     cap_name: OutputCap = "max_tokens"
@@ -511,15 +516,27 @@ def call_id(case: Case, label: str, repeat: int) -> str:
     return f"{case.id}:{label}#{repeat}"
 
 
-def unsent(case: Case, trial: Trial, repeat: int, why: NotSent, because: str | None = None) -> Call:
-    """The call of a trial that was not sent; `because` says it closer, for people."""
+def unsent(
+    case: Case,
+    trial: Trial,
+    repeat: int,
+    why: NotSent,
+    because: str | None = None,
+    affords: int | None = None,
+) -> Call:
+    """The call of a trial that was not sent; `because` says it closer, for people, `affords` which output cap what is
+    left of the budget would have borne.
+    """
     return Call(
         id=call_id(case, trial.label, repeat),
         case=case.id,
         trial=trial,
         repeat=repeat,
         not_sent=why,
-        conditions={"because": because} if because else {},
+        conditions={
+            **({"because": because} if because else {}),
+            **({} if affords is None else {"affords": affords}),
+        },
     )
 
 

@@ -59,10 +59,11 @@ def call(of, status=200, usage=None, headers=(), exchanges=1, upload_end=0.1):
         (Ask("chat", cap=16), (80, 16)),
         (Ask("messages", recipe="count", cap=900), (80, 900)),
         (Ask("chat", recipe="invalid", cap=1), (1, 1)),
+        (Ask("chat", recipe="count", cap=9, prompt_tokens=1000), (1580, 9)),
         (Ask("models"), (0, 0)),
         (Raw("GET", "/"), (0, 0)),
     ],
-    ids=["hello", "count", "refused by type", "models", "raw"],
+    ids=["hello", "count", "a long prompt", "refused by type", "models", "raw"],
 )
 def test_worst_case(request_, cost):
     """By the size of our prompts and the cap."""
@@ -421,3 +422,24 @@ def test_usage_above_the_reservation_stops_the_run(usage, stops):
             usage.get("completion_tokens") or usage["output_tokens"],
         )
         assert guard.spend == Spend(1, *used)
+
+
+@pytest.mark.parametrize(
+    ("limits", "cap"),
+    [
+        ({}, 900),
+        ({"tokens": 2 * 80 + 2 * 500}, 500),
+        ({"tokens": 2 * 80 + 1}, 0),
+        ({"requests": 1}, 0),
+        ({"usd": 2 * 80e-6 + 2 * 300 * 2e-6 + 1e-9, "prices": Prices(1.0, 2.0)}, 300),
+    ],
+    ids=["no ceiling", "tokens", "not even one", "requests", "money"],
+)
+def test_the_largest_cap_that_is_borne(limits, cap):
+    """Both trials of a pair could be bought with it, and with one token more they could not."""
+    held = governor(**limits)
+    pair = [trial("p", 900), trial("p", 900)]
+    assert held.most(pair) == cap
+    if cap:
+        assert held.reserve([trial("p", cap)] * 2) == [None, None]
+    assert held.most([trial("p", 0)]) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.timers import match, timers
+from probes.timers import default, match, timers
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,26 @@ def test_uncertainty_widens_the_match():
 def test_every_timer_has_a_source():
     """A timer says where its figure is from."""
     assert all(timer.source.startswith("https://") for timer in timers())
+
+
+@pytest.mark.parametrize(
+    "product, seconds",
+    [("Cloudflare", 125), ("nginx", 60), ("AWS ALB", 60), ("CloudFront", 30), ("Caddy", None), (None, None)],
+)
+def test_what_a_timer_is_where_nobody_touched_it(product, seconds):
+    """Not what it once was, and not what it may be raised to."""
+    found = default(product, "first_byte")
+    assert (found.seconds if found else None) == seconds
+
+
+def test_what_is_known_of_raising_a_timer_has_a_source():
+    """A way to raise one names where it is documented."""
+    known = [timer.raised for timer in timers() if timer.raised]
+    assert all(raised.by and raised.source.startswith("https://") for raised in known)
+    assert {t.product for t in timers() if t.raised} >= {
+        "Cloudflare",
+        "nginx",
+        "AWS ALB",
+        "CloudFront",
+        "Heroku",
+    }
