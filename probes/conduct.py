@@ -19,6 +19,7 @@ from probes.live import Bench
 from probes.model import Finished, Found, Run, Skipped
 from probes.output_cap import OutputCap
 from probes.own_signatures import catalogue_for
+from probes.recall import recalled
 from probes.redact import Redactor
 from probes.runner import run_cases, worst
 from probes.stop import Stop
@@ -69,7 +70,8 @@ def plan(order: Order, secrets: Secrets) -> Plan:
         built += [case for case in rows if order.cases is None or case.id in order.cases]
         skipped += [row for row in left_out if order.cases is None or row.case in order.cases]
     ready = [_available(case, skipped) for case in built]
-    chosen = [replace(case, keyed=_keyed(order.target, secrets)) for case in ready if case is not None]
+    keyed = _keyed(order.target, secrets)
+    chosen = [recalled(replace(case, keyed=keyed)) for case in ready if case is not None]
     return Plan(tuple(suite.name for suite in suites), tuple(chosen), tuple(skipped), seed)
 
 

@@ -7,7 +7,7 @@ kind gives limits.
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 import yaml
@@ -48,7 +48,7 @@ def _outside(value: object, limits: Limits | None) -> str | None:
         return next(
             (f"a list of numbers, each {said}" for item in value if (said := _outside(item, limits))), None
         )
-    least, most = cast("tuple[float, float]", limits)
+    least, most = limits
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"at least {least:g}"
     if value > most:

@@ -16,11 +16,11 @@ from probes.model import STRICT
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """`by` what a timer is raised, and where that is restricted, by which plan."""
+    """`by` what a timer is raised, and where that is restricted, on which plan; `None` where it is fixed for everybody."""
 
     __pydantic_config__: ClassVar = STRICT
 
-    by: str
+    by: str | None
     source: str
 
 

@@ -31,7 +31,7 @@ LAYERS = {
     "what an answer means": "handshakes endings streams shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive suite live runner recorded document rejudge changes store conduct calibration demo schemas checkup starter",
+    "a run": "redirected passive suite live runner recorded document rejudge changes store recall conduct calibration demo schemas checkup starter",
     "what is shown": "reporters sinks",
     "what is said": "printing outputs pasted again calibrated commands options cli pytest_door pytest_plugin",
 }

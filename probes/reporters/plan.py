@@ -15,7 +15,9 @@ _MILLION = 1_000_000
 
 
 class Row(NamedTuple):
-    """A case: `requests` and `tokens` at the most, `seconds` for a server that answers at once."""
+    """A case: `requests` and `tokens` at the most, `seconds` for a server that answers at once; `notes`: what else is known
+    of it beforehand.
+    """
 
     case: str
     clients: str
@@ -23,6 +25,7 @@ class Row(NamedTuple):
     tokens: int
     seconds: float
     long: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def report(
@@ -45,6 +48,7 @@ def report(
     usd = "" if budget.usd is None else f", ${budget.usd:g}"
     lines += [
         f"{'at most':<{width}}  {requests:>8}  {tokens:>8,}  {seconds:>7.0f}",
+        *(f"note     {row.case}: {note}" for row in rows for note in row.notes),
         f"money    {_money(tokens, price, target.model)}",
         f"time     about {_minutes(seconds)} where the server answers at once",
         f"budget   {_or_none(budget.requests)} requests, {_or_none(budget.tokens)} tokens{usd}",

@@ -1,0 +1,159 @@
+"""Is a long answer cut when it is not streamed, at which second, and by whose clock?
+
+The same prompt and length, both sides at once, only `stream` differs. A clock is evidence of its own: one pair is enough
+when the failing side was ended at a measured time and the other outlived that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.kinds.conclude import by_outcome, not_sent
+from probes.kinds.length import means as how
+from probes.kinds.length.held import Held
+from probes.kinds.length.judge import all_refused, judged
+from probes.kinds.length.pace import Pace, deadline_for, hold_for, short_stream, tells
+from probes.kinds.length.pair import Pair
+from probes.kinds.length.side import Side
+from probes.kinds.length.uncut import BUDGET, by_itself
+from probes.model import Ask, Call, Finding, NotSent, Trial
+from probes.twins import one, unsent
+
+if TYPE_CHECKING:
+    from probes.kinds.length.means import Means
+    from probes.model import Case, Client, Flow
+
+Pairs = tuple[tuple[Pair, ...], "Means"]
+Step = Generator[Sequence[Trial], list[Call], "Pairs | list[Finding]"]
+_WORTH_IT = 16
+"""Tokens: a cap that the budget bears, but below this, holds nothing."""
+HOLDING = "holding a long answer open"
+
+
+def twin(case: Case) -> Flow:
+    salts = fresh(case)
+    refused: list[Call] = []
+    for client in by_preference(case):
+        call = yield from one(short_stream(case, client, next(salts), int(case.params["prompt_tokens"])))
+        if call.not_sent is not None:
+            return [not_sent(case, call.not_sent, "a short stream told the pace", [call])]
+        if Side(call).turned_away:
+            refused.append(call)
+            continue
+        if not tells(call):
+            return by_outcome(case, [call], "a short stream")
+        held = yield from _held(case, client, Pace.of(call), salts)
+        if isinstance(held, list):
+            return held
+        if not held.pairs[-1].refused:
+            return judged(case, held)
+        refused.append(next(side.call for side in held.pairs[-1].sides if side.turned_away))
+    return [all_refused(case, refused)]
+
+
+def fresh(case: Case) -> Iterator[str]:
+    """A nonce for each prompt, so that no prefix cache can answer for the model."""
+    rng = case.rng
+    while True:
+        yield f"{rng.getrandbits(48):012x}"
+
+
+def by_preference(case: Case) -> list[Client]:
+    """The SDK that customers use first; one that the edge refuses can't hold anything open, so then the next."""
+    return sorted(case.clients, key=lambda client: client.api != case.target.api)
+
+
+def _held(
+    case: Case, client: Client, pace: Pace, salts: Iterator[str]
+) -> Generator[Sequence[Trial], list[Call], Held | list[Finding]]:
+    """By the cheapest means first; by another where that is too short and nothing was cut."""
+    goal = hold_for(case, pace.products)
+    got = yield from _pairs(case, client, how.first(case, client, pace, goal), goal, salts)
+    if isinstance(got, list):
+        return got
+    held = Held(*_with(got, pace, goal))
+    if not _too_short(held) or not held.means.chosen or case.params["means"] not in {"auto", "prefill"}:
+        return held
+    other = yield from _another(case, client, held, salts)
+    if other is None or isinstance(other, str):
+        return replace(held, remark=other)
+    again = yield from _pairs(case, client, other, goal, salts)
+    if isinstance(again, list) or again[0][-1].refused:
+        return held
+    further = Held(*_with(again, pace, goal))
+    return held if further.whole and further.seconds < held.seconds else further
+
+
+def _with(got: Pairs, pace: Pace, goal: float) -> tuple[tuple[Pair, ...], Pace, Means, float]:
+    return got[0], pace, got[1], goal
+
+
+def _too_short(held: Held) -> bool:
+    return held.whole and held.seconds < held.goal
+
+
+def _another(
+    case: Case, client: Client, held: Held, salts: Iterator[str]
+) -> Generator[Sequence[Trial], list[Call], Means | str | None]:
+    """No end before the cap, where the model ended and its engine knows that; a long prompt, where the cap is too low."""
+    plain, means = held.pairs[-1].plain, held.means
+    if by_itself(plain):
+        if (
+            means.ask.endless
+            or case.params["engine"] != "auto"
+            or means.ask.endpoint != "chat"
+            or case.target.api != "openai"
+        ):
+            return None
+        call = yield from one(Trial(f"length/{client.name}/models", client.name, case.route, Ask("models")))
+        made = call.last.attribution if call.last is not None else None
+        known = made is not None and made.product in {"vLLM", "SGLang"}
+        return replace(means, ask=replace(means.ask, endless=True)) if known else None
+    if means.lowered == BUDGET or means.ask.prompt_tokens or not (plain.cap < means.ask.cap or means.lowered):
+        return None
+    sample = yield from one(short_stream(case, client, next(salts), how.SAMPLE, "prefill"))
+    if sample.last is None or not Side(sample).good:
+        return "a long prompt could not be tried"
+    capped = replace(means, ask=replace(means.ask, cap=plain.cap))
+    return how.prefill(capped, held.pace, Pace.of(sample), held.goal)
+
+
+def _pairs(case: Case, client: Client, means: Means, goal: float, salts: Iterator[str]) -> Step:
+    """As many pairs as are wanted, with a cap that is lowered to what the budget bears; a client that is
+    refused gets no second one.
+    """
+    pairs: list[Pair] = []
+    while len(pairs) < int(case.params["pairs"]):
+        calls = yield pair_of(case, client, means.ask, goal, next(salts))
+        why = unsent(calls)
+        if why is NotSent.BUDGET and pairs:
+            break  # what was seen is known
+        lowered = _lowered(means, calls) if not pairs else None
+        if lowered is not None:
+            means = lowered
+            continue
+        if why is not None:
+            return [not_sent(case, why, HOLDING, calls)]
+        pairs.append(Pair.of(calls))
+        if pairs[-1].refused or any(call.last is None for call in calls):
+            break
+    return tuple(pairs), means
+
+
+def _lowered(means: Means, calls: Sequence[Call]) -> Means | None:
+    """With a smaller cap of the probe's own choice, where the budget does not bear this one; else `None`."""
+    if means.chosen and unsent(calls) is NotSent.BUDGET:
+        affords = min(int(call.conditions.get("affords", 0)) for call in calls)
+        return means.at_most(affords, BUDGET) if _WORTH_IT <= affords < means.ask.cap else None
+    return None
+
+
+def pair_of(case: Case, client: Client, ask: Ask, goal: float, salt: str) -> list[Trial]:
+    label = f"length/{client.name}"
+    variant = Trial(
+        f"{label}/variant", client.name, case.route, ask,
+        deadline=deadline_for(case, goal), salt=salt, pair=label,
+    )  # fmt: skip
+    return [replace(variant, label=f"{label}/control", request=replace(ask, stream=True)), variant]

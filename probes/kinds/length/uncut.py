@@ -1,0 +1,143 @@
+"""What is said of long answers that nobody cut, and how far was that tested?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from probes.kinds.conclude import conclude
+from probes.kinds.length import where
+from probes.kinds.length.cliff import Speed, cliff, reaches
+from probes.kinds.length.limits import conditions
+from probes.kinds.length.pair import evidence
+from probes.kinds.words import shown
+from probes.model import Figure, Observed, Reason
+
+if TYPE_CHECKING:
+    from probes.kinds.length.held import Held
+    from probes.kinds.length.side import Side
+    from probes.model import Case, Finding
+
+_COUNTED_APART = 16
+"""Tokens by which a gateway that counts with another tokenizer may differ from the cap that was kept."""
+
+
+def not_cut(case: Case, held: Held) -> list[Finding]:
+    """A pass only where the time really held is as long as was asked for; beside it what opened too early to say so."""
+    pair = held.pairs[-1]
+    seconds = held.seconds
+    short = seconds < held.goal
+    speed = Speed.of(pair.stream, held.pace)
+    streamed = f"streamed: complete after {pair.stream.answered or 0.0:.1f} s"
+    found = conclude(
+        case,
+        "not_measured" if short else "ok",
+        None if short else pair.plain.sent,
+        client=pair.plain.client,
+        observed=Observed(0, len(held.pairs)),
+        title=f"No cut below {seconds:.1f} s; not tested beyond",
+        detail=(
+            ("seen", f"not streamed: {_whole(pair.plain)}; {streamed}, by {_means(held, pair.plain)}"),
+            *(_why_short(held, pair.plain) if short else ()),
+            *(() if held.remark is None else (("also", held.remark),)),
+            *where.waits(pair),
+            *reaches(speed, seconds),
+        ),
+        figures={"held": Figure(seconds, "s", len(held.pairs))} | speed.figures() | where.figures(pair),
+        conditions=conditions(case, pair.plain.client, pair.plain.sent, pair.plain.call.trial.deadline),
+        evidence=evidence(held.pairs),
+        **(_short(held, pair.plain) if short else {}),
+    )
+    return [found, *([_early(case, held, pair.plain)] if pair.plain.early else [])]
+
+
+def _whole(plain: Side) -> str:
+    counted = f", {plain.tokens:,} tokens" if plain.tokens is not None else ", not counted"
+    return f"{shown(plain.sent)}{counted}"
+
+
+def _means(held: Held, plain: Side) -> str:
+    long = {"output": "a long answer", "reasoning": "reasoning", "prefill": "a long prompt"}[held.means.name]
+    return f"{long} of up to {plain.cap:,} tokens"
+
+
+def by_itself(plain: Side) -> bool:
+    """The model ended before its cap."""
+    tokens = plain.tokens
+    finish = plain.sent.facts.get("finish_reason")
+    if tokens is not None:
+        return tokens < plain.cap
+    return finish in {"stop", "end_turn", "completed"}
+
+
+def _why_short(held: Held, plain: Side) -> list[tuple[str, str]]:
+    goal = f"before the {held.goal:g} s that were to be held"
+    tokens, cap, finish = plain.tokens, plain.cap, plain.sent.facts.get("finish_reason")
+    rows = []
+    if by_itself(plain):
+        many = f"{tokens:,}" if tokens is not None else "fewer"
+        rows.append(
+            ("because", f"the model ended by itself after {many} of {cap:,} tokens ({finish}), {goal}")
+        )
+    elif tokens is not None and tokens > cap + _COUNTED_APART:
+        rows.append(
+            ("because", f"the server made {tokens:,} tokens where {cap:,} were the most; it ended {goal}")
+        )
+    elif cap < held.means.ask.cap:
+        rows.append(
+            (
+                "because",
+                f"the server's 400 lowered the cap from {held.means.ask.cap:,} to {cap:,} tokens; the answer ended {goal}",
+            )
+        )
+    elif held.means.lowered is not None:
+        rows.append(
+            (
+                "because",
+                f"the cap was lowered to {cap:,} tokens {held.means.lowered}; the answer ended {goal}",
+            )
+        )
+    else:
+        rows.append(("because", f"the answer ended {goal}"))
+    if not plain.sent.facts.get("usage"):
+        rows.append(("usage", "the answer counts no tokens, so its length is taken from its finish reason"))
+    return rows
+
+
+def _short(held: Held, plain: Side) -> dict[str, Any]:
+    if held.means.lowered == BUDGET and not by_itself(plain):
+        advice = "Raise the target's budget (--max-tokens-total, --max-usd), or hold for less (--set hold=S)."
+        return {"reason": Reason.BUDGET, "advice": advice}
+    if by_itself(plain):
+        advice = "Let a model answer that goes on (--set engine=vllm where it is one), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
+    else:
+        advice = "Ask for a longer answer (--set tokens=N), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
+    return {"reason": Reason.STOPPED_EARLY, "advice": advice}
+
+
+BUDGET = "to what the budget bears"
+
+
+def _early(case: Case, held: Held, plain: Side) -> Finding:
+    """A first-byte timer never saw this answer's wait."""
+    line, head = plain.sent.timeline, plain.sent.body_head
+    blank = head[:1].isspace()
+    headers, whole = (line.headers or 0.0) - (line.upload_end or 0.0), plain.answered or 0.0
+    what = "status 200 and white space" if blank else "status 200 and headers"
+    return conclude(
+        case,
+        "body.early_200",
+        client=plain.client,
+        layer=plain.sent.attribution.layer if plain.sent.attribution is not None else None,
+        title="Status 200 comes long before the answer of what is not streamed",
+        detail=(
+            ("seen", f"{what} after {headers:.1f} s, the answer after {whole:.1f} s"),
+            (
+                "so",
+                "no first-byte timer can end such an answer, and none was tested here; nor can the status say that it failed",
+            ),
+            *cliff(case, Speed(None, None), 0.0),
+        ),
+        figures=where.figures(held.pairs[-1]),
+        conditions=conditions(case, plain.client, plain.sent, plain.call.trial.deadline),
+        evidence=(plain.sent.id,),
+    )
