@@ -60,7 +60,7 @@ def plain_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
 
 
 def stream_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
-    """The streamed side was ended while the other one lived on, or was whole."""
+    """The streamed side met a clock of its own, at another age than the plain one."""
     pair, ending = cuts[-1]
     stream, code = pair.stream, code_of(pair.stream, ending)
     middle, off = _middle(cuts, stream)

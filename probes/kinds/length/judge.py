@@ -35,7 +35,9 @@ def judged(case: Case, held: Held) -> list[Finding]:
     ):
         return [both_cut(case, together, held.pace)]
     plain = _clocks([(pair, ending) for pair in pairs if (ending := pair.cut) is not None], "plain")
-    stream = _clocks([(pair, ending) for pair in pairs if (ending := pair.stream_cut) is not None], "stream")
+    stream = _clocks(
+        [(pair, ending) for pair in pairs if (ending := pair.stream_alone) is not None], "stream"
+    )
     if plain and max(ending.at for _, ending in plain) < float(case.params["at_least"]):
         plain = []
     found = [plain_cut(case, plain, len(pairs), held.pace)] if plain else []

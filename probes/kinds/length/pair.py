@@ -38,18 +38,15 @@ class Pair:
     @property
     def cut(self) -> Ending | None:
         """How the plain side was ended in the stream's life."""
-        return self._outlived(self.plain, self.stream)
-
-    @property
-    def stream_cut(self) -> Ending | None:
-        """How the streamed side was ended in the other one's life."""
-        return self._outlived(self.stream, self.plain)
-
-    def _outlived(self, ended: Side, other: Side) -> Ending | None:
-        ending, lived = ended.ending, other.lived
+        ending, lived = self.plain.ending, self.stream.lived
         if ending is None or lived is None:
             return None
-        return ending if lived > ending.at + (0.0 if other.good else self._apart(ending)) else None
+        return ending if lived > ending.at + (0.0 if self.stream.good else self._apart(ending)) else None
+
+    @property
+    def stream_alone(self) -> Ending | None:
+        """How the streamed side was ended, where that was not at the plain one's age."""
+        return self.stream.ending if self.together is None else None
 
     @property
     def together(self) -> Ending | None:
