@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from functools import cache
 from random import Random
@@ -24,6 +25,7 @@ from probes.signatures import catalogue
 
 SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1, "keepalive": 0.05, "burst": 0.2}
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
+AT_ONCE = 3
 KEY = "EDGEPROBE_LAB_KEY"
 OVERRIDES = {
     "long": {"tokens": "690"},
@@ -86,6 +88,15 @@ def _says(finding, member, wanted) -> bool:
 def _names(finding, row) -> bool:
     """A finding of several clients has no `client` of its own; its title names them."""
     return finding.client is None and row.client in finding.title.replace(",", " ").split()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _waiting_together(request):
+    """Long runs wait more than they work, so those that are asked for do it side by side."""
+    asked = [item.callspec.params.get("row") for item in request.session.items if hasattr(item, "callspec")]
+    long = {truth(row) for row in asked if isinstance(row, Expectation) and row.suite == "long"}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda run: run_of(*run), sorted(long, key=str)))
 
 
 def name(row: Expectation) -> str:
