@@ -32,7 +32,7 @@ _KINDS = {"first_byte": ("first_byte", "total", "upload"), "idle": ("idle",), "t
 
 
 def is_clock(side: Side, ending: Ending) -> bool:
-    """A time-out by its own words, a silent close or reset, or a gateway's failure at the time of a known timer."""
+    """A time-out by its own words, a close or reset after a silence, or another end at the time of a known timer."""
     exchange = side.sent
     made = exchange.attribution
     if made is not None and made.code.startswith("timeout."):
@@ -42,7 +42,7 @@ def is_clock(side: Side, ending: Ending) -> bool:
     product = made.product if made is not None else None
     known = bool(match(ending.seconds, ending.timer, product, _NEAR))
     if exchange.status is not None and exchange.status < 400:
-        return known
+        return known or ending.timer == "idle"
     words = ending.at >= REFUSED_WITHIN and _TIMED_OUT.search(Response.of(exchange).text) is not None
     return (exchange.status in _GATEWAY and known) or words
 
@@ -55,10 +55,13 @@ def same_time(ended: Sequence[tuple[Side, Ending]]) -> bool:
     return max(times) - min(times) <= max(2 * ended[-1][0].uncertainty, _SAME)
 
 
-def code_of(side: Side, ending: Ending) -> str:
-    """As the answer says, where it says more than that time passed."""
+def code_of(side: Side, ending: Ending, *, outlived: bool = False) -> str:
+    """As the answer says, where it says more than that time passed. `outlived`: the other side was not ended at this
+    age, so that no limit on the whole was met.
+    """
     made = side.sent.attribution
-    return made.code if made is not None and made.code.startswith("timeout.") else f"timeout.{ending.timer}"
+    said = made.code if made is not None and made.code.startswith("timeout.") else f"timeout.{ending.timer}"
+    return f"timeout.{ending.timer}" if outlived and said == "timeout.total" else said
 
 
 def known_timers(seconds: float, code: str, exchange: Exchange, off: float) -> tuple[Timer, ...]:

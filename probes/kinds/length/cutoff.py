@@ -29,7 +29,7 @@ def plain_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
     plain, stream = pair.plain, pair.stream
     middle, off = _middle(cuts, plain)
     pure, speed = len(cuts) == n, Speed.of(stream, pace)
-    code = code_of(plain, ending)
+    code = code_of(plain, ending, outlived=True)
     timers = known_timers(middle, code, plain.sent, off)
     seen = f"not streamed: {_how(plain.sent)} after {middle:.1f} ± {off:.1f} s; {_outlived(stream)} (through {plain.client})"
     return conclude(
