@@ -516,6 +516,30 @@ def test_a_cap_that_the_server_lowers_where_prompts_are_read_at_once():
     assert found.title.startswith("No cut below 28.8 s")
 
 
+@pytest.mark.parametrize("takes", [0.01, 0.0], ids=["it takes time", "it takes none"])
+def test_a_prompt_alone_where_that_is_asked_for(takes):
+    """Read by the server for as long as it is to be held, with a short answer; or said why that is not possible."""
+
+    def mind(asked):
+        tokens = 9 + asked.trial.request.prompt_tokens
+        first, usage = PREFILL + takes * tokens, {"prompt_tokens": tokens, "completion_tokens": cap_of(asked)}
+        whole = first + (cap_of(asked) - 1) * TPOT
+        return (
+            stream(whole, usage=usage, first=first)
+            if asked.trial.request.stream
+            else plain(whole, usage=usage)
+        )
+
+    (found,), server = told(case("length", (OPENAI,), means="prefill"), mind)
+    pairs = [c for c in server.calls if c.trial.pair]
+    assert {(cap_of(c), c.trial.request.prompt_tokens > 10_000) for c in pairs} == (
+        {(16, True)} if takes else set()
+    )
+    assert found.verdict is (Verdict.PASS if takes else Verdict.INCONCLUSIVE)
+    if not takes:
+        assert "takes it no longer" in dict(found.detail)["because"]
+
+
 class Poor(Server):
     """Bears so many tokens a request."""
 

@@ -94,9 +94,9 @@ def both_cut(case: Case, cuts: list[Cut], pace: Pace) -> Finding:
     limit on the whole.
     """
     pair, ending = cuts[-1]
-    plain, middle = pair.plain, sum(each.at for _, each in cuts) / len(cuts)
-    off = _spread([each.at for _, each in cuts]) + plain.uncertainty
-    code = "timeout.total" if ending.spoke else code_of(plain, _silent_ending(pair))
+    plain, code = pair.plain, "timeout.total" if ending.spoke else code_of(pair.plain, _of_plain(pair))
+    ages = [each.at if ending.spoke else _of_plain(p).at for p, each in cuts]
+    middle, off = sum(ages) / len(ages), _spread(ages) + plain.uncertainty
     timers = known_timers(middle, code, plain.sent, off)
     said = _said_of_silence(pair, middle, timers, pace) if not ending.spoke else _SAID_OF_WHOLE | {
         "title": f"Answers are cut after {middle:.1f} s, streamed or not"
@@ -117,6 +117,7 @@ def both_cut(case: Case, cuts: list[Cut], pace: Pace) -> Finding:
         ),
         figures=_cutoff(middle, off, len(cuts)) | where.figures(pair),
         confidence=Confidence.MEDIUM,
+        next_test=_MORE if len(cuts) < REPEATS else "the same pair straight to the origin",
         evidence=evidence([pair for pair, _ in cuts]),
         **said,
     )
@@ -137,7 +138,7 @@ def _said_of_silence(pair: Pair, middle: float, timers: Any, pace: Pace) -> dict
     }
 
 
-def _silent_ending(pair: Pair) -> Ending:
+def _of_plain(pair: Pair) -> Ending:
     ending = pair.plain.ending
     assert ending is not None
     return ending

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SLOWEST_GUESS = 2000
 """Tokens, where nothing told the pace."""
+_FEW = 16
 SAMPLE = 2000
 """Tokens of the prompt that tells how fast prompts are read."""
 _GUARDED, _GUARDED_LISTED = 21_333, 8_192
@@ -72,6 +73,11 @@ def _cap(case: Case, client: Client, pace: Pace, hold: float) -> tuple[int, str 
         allowed["to what its SDK sends without streaming"] = _GUARDED_LISTED if listed else _GUARDED
     why = min(allowed, key=lambda name: allowed[name])
     return (wanted, None) if wanted <= allowed[why] else (allowed[why], why)
+
+
+def short_answer(means: Means) -> Means:
+    """Of as few tokens as show a pace: the prompt is to hold it."""
+    return replace(means, ask=replace(means.ask, cap=min(means.ask.cap, _FEW), recipe="count", effort=None))
 
 
 def tokens_for(hold: float, tpot: float) -> int:

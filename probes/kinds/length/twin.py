@@ -17,7 +17,7 @@ from probes.kinds.length.judge import all_refused, judged
 from probes.kinds.length.pace import Pace, deadline_for, hold_for, short_stream, tells
 from probes.kinds.length.pair import Pair
 from probes.kinds.length.side import Side
-from probes.kinds.length.uncut import BUDGET, by_itself
+from probes.kinds.length.uncut import BUDGET, by_itself, no_means
 from probes.model import Ask, Call, Finding, NotSent, Trial
 from probes.twins import one, unsent
 
@@ -70,11 +70,16 @@ def _held(
 ) -> Generator[Sequence[Trial], list[Call], Held | list[Finding]]:
     """By the cheapest means first; by another where that is too short and nothing was cut."""
     goal = hold_for(case, pace.products)
-    got = yield from _pairs(case, client, how.first(case, client, pace, goal), goal, salts)
+    means: Means | str = how.first(case, client, pace, goal)
+    if isinstance(means, how.Means) and case.params["means"] == "prefill" and not means.ask.prompt_tokens:
+        means = yield from _prompted(case, client, how.short_answer(means), pace, goal, salts)
+    if isinstance(means, str):
+        return [no_means(case, client.name, means)]
+    got = yield from _pairs(case, client, means, goal, salts)
     if isinstance(got, list):
         return got
     held = Held(*_with(got, pace, goal))
-    if not _too_short(held) or not held.means.chosen or case.params["means"] not in {"auto", "prefill"}:
+    if not _too_short(held) or not held.means.chosen or case.params["means"] != "auto":
         return held
     other = yield from _another(case, client, held, salts)
     if other is None or isinstance(other, str):
@@ -113,11 +118,18 @@ def _another(
         return replace(means, ask=replace(means.ask, endless=True)) if known else None
     if means.lowered == BUDGET or means.ask.prompt_tokens or not (plain.cap < means.ask.cap or means.lowered):
         return None
+    capped = replace(means, ask=replace(means.ask, cap=plain.cap))
+    return (yield from _prompted(case, client, capped, held.pace, held.goal, salts))
+
+
+def _prompted(
+    case: Case, client: Client, means: Means, pace: Pace, goal: float, salts: Iterator[str]
+) -> Generator[Sequence[Trial], list[Call], Means | str]:
+    """The means with a prompt as long as it takes, by another short stream; or why there is none."""
     sample = yield from one(short_stream(case, client, next(salts), how.SAMPLE, "prefill"))
     if sample.last is None or not Side(sample).good:
         return "a long prompt could not be tried"
-    capped = replace(means, ask=replace(means.ask, cap=plain.cap))
-    return how.prefill(capped, held.pace, Pace.of(sample), held.goal)
+    return how.prefill(means, pace, Pace.of(sample), goal)
 
 
 def _pairs(case: Case, client: Client, means: Means, goal: float, salts: Iterator[str]) -> Step:

@@ -50,6 +50,19 @@ def not_cut(case: Case, held: Held) -> list[Finding]:
     return [found, *([_early(case, held, pair.plain)] if pair.plain.early else [])]
 
 
+def no_means(case: Case, client: str, why: str) -> Finding:
+    """Nothing long was asked for, since nothing would have held it."""
+    return conclude(
+        case,
+        "not_measured",
+        client=client,
+        reason=Reason.STOPPED_EARLY,
+        title="Nothing was found that holds an answer open",
+        detail=(("because", why),),
+        advice="Say how (--set means=output, --set prompt_tokens=N), or hold for less (--set hold=S).",
+    )
+
+
 def _whole(plain: Side) -> str:
     counted = f", {plain.tokens:,} tokens" if plain.tokens is not None else ", not counted"
     return f"{shown(plain.sent)}{counted}"
