@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from probes import clients
 from probes.allowance import Allowance
 from probes.attribution import attribute
+from probes.budget import ATTEMPTS, LONGEST_PAUSE, OWN_PAUSE, attempts
 from probes.endings import broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from probes.signatures import Catalogue
     from probes.stop import Stop
 
-SILENT = frozenset({"dns", "connect", "timeout", "deadline"})
+SILENT = frozenset({"dns", "connect", "timeout", "lost", "deadline"})
 """Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _SILENT_IN_A_ROW = 2
 _LESSONS = 3
@@ -156,14 +157,17 @@ class Live:
 
     def _send(self, trial: Trial, repeat: int, together: int) -> Call:
         bench, limits = self._bench, self._case.target.limits
+        deadline = self._deadline(self._allowance.at_most(self._asked(trial)))
+        if trial.retries:
+            deadline += self._pauses()
         with bench.stop.listening() as on_stop, ExitStack() as fresh:
             outcome = self._session(trial, fresh).send(
                 trial,
                 clients.SendLimits(
-                    deadline=self._deadline(self._allowance.at_most(self._asked(trial))),
+                    deadline=deadline,
                     body_bytes=int(limits.body_mib * 1024 * 1024),
                     on_stop=on_stop,
-                    may_go_on=bench.governor.hops(),
+                    may_go_on=bench.governor.hops(attempts(trial)),
                 ),
             )
         name = call_id(self._case, trial.label, repeat)
@@ -179,6 +183,8 @@ class Live:
                 "session": trial.session or "fresh",
                 "concurrency": together,
                 "resolution": RESOLUTION / bench.clock.scale,
+                "deadline": round(deadline, 6),
+                **({"retries": "the SDK's own"} if trial.retries else {}),
             },
         )
         echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
@@ -215,6 +221,13 @@ class Live:
         """In scaled time never less than what this machine can keep."""
         scale = self._bench.clock.scale
         return seconds if scale == 1.0 else max(seconds, _SHORTEST / scale)
+
+    def _pauses(self) -> float:
+        """Seconds that an SDK may pause between all its attempts, by the clock on the wall whatever the lab's: there it is
+        left its own pauses alone, since it would sleep a lab's `Retry-After` in full.
+        """
+        scale = self._bench.clock.scale
+        return (ATTEMPTS - 1) * (LONGEST_PAUSE if scale == 1.0 else OWN_PAUSE) / scale
 
     def sender(self, name: str) -> clients.Sender:
         with self._lock:

@@ -325,7 +325,8 @@ class Trial:
 
     `session`: `None` is a fresh connection, a name is one client object and pool. `start`: seconds into the step.
     `deadline`: seconds, `None` takes the target's. `salt`: makes the prompt unique. `pair`: trials of one step
-    with the same name are bought together or not at all.
+    with the same name are bought together or not at all. `retries`: an SDK is left its own, as its customers have it;
+    `deadline` is then for all of its attempts together, the pauses that it makes between them not counted.
     """
 
     label: str
@@ -337,6 +338,7 @@ class Trial:
     deadline: float | None = None
     salt: str = ""
     pair: str | None = None
+    retries: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +410,7 @@ class WireRequest:
 class WireError:
     """How the transport ended, when not by a complete response.
 
-    `kind`: `dns · connect · tls · reset · closed · timeout · deadline · limit · interrupted · protocol · oversize ·
+    `kind`: `dns · connect · tls · reset · closed · timeout · lost · deadline · limit · interrupted · protocol · oversize ·
     proxy`; `oversize` is a response whose headers are more than the client takes;
     `phase`: `dns · connect · tls · upload · headers · body`. `deadline` and `limit` are our own bounds.
     """

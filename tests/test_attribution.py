@@ -205,7 +205,7 @@ def test_idleness_is_no_cause_on_a_new_connection(kind, connection, url, says, n
         ("protocol", '{"choi', "stream.truncated"),
         ("deadline", b"", "timeout.first_byte"),
         ("deadline", "{", "timeout.total"),
-        ("timeout", "{", "timeout.idle"),
+        ("lost", "{", "stream.truncated"),
         ("closed", json.dumps(GOOD_CHAT), "stream.truncated"),
     ],
 )
