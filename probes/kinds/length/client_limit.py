@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 _KINDS = ("first_byte", "idle")
 
 
-def client_gave_up(case: Case, calls: Sequence[Call]) -> Finding | None:
-    """Of the first such call, told with what became of the others; `None` where no client gave up."""
-    given_up = [call for call in calls if call.last is not None and by_its_client(call.last)]
-    if not given_up:
+def client_gave_up(case: Case, calls: Sequence[Call], failed: Sequence[Call]) -> Finding | None:
+    """`None` where one of those that failed did so otherwise: that says more."""
+    if not all(call.last is not None and by_its_client(call.last) for call in failed):
         return None
-    call = given_up[0]
+    call = failed[0]
     last = call.last
     assert last is not None
     silent = silence(last)
@@ -36,10 +35,10 @@ def client_gave_up(case: Case, calls: Sequence[Call]) -> Finding | None:
         "client.timeout",
         last,
         client=call.trial.client,
-        observed=Observed(len(given_up), len(calls)),
+        observed=Observed(len(failed), len(calls)),
         title=f"{call.trial.client} itself gives up after {silent:.1f} s without a byte",
         detail=(("seen", shown(last)), *beside, ("matches", _timers(last, silent, off)), *caller),
-        figures={"gave_up": Figure(silent, "s", len(given_up), silent - off, silent + off)},
+        figures={"gave_up": Figure(silent, "s", len(failed), silent - off, silent + off)},
         conditions={**last.conditions, "client": "cold", "cache": "unknown"},
         advice="Stream, or raise the client's own limit, including that of its HTTP library; no edge ended this request.",
         evidence=tuple(c.last.id for c in calls if c.last is not None),
