@@ -39,6 +39,7 @@ from probes.model import (
     Spend,
     Started,
     Target,
+    Timeline,
     Trial,
     Verdict,
     WhoActs,
@@ -146,6 +147,10 @@ VERSIONS = {
     "httpx": "0.28.1",
     "curl": "8.14.1",
 }
+WHOLE = Timeline(
+    upload_end=0.0, headers=1.8, first_byte=1.8, first_token=2.1, last_token=190.2, last_byte=190.3, end=190.3
+)
+CUT = Timeline(upload_end=0.0, headers=125.1, first_byte=125.1, last_byte=125.1, end=125.1)
 SAMPLES_OF_THE_DEMO = {"demo.txt": console, "junit.xml": junit, "summary.md": markdown, "report.html": html}
 
 
@@ -168,6 +173,17 @@ def steady_run(run: Run, spend: Spend) -> Run:
             finding, title=title, advice=advice, detail=detail, next_test=following, reproduce=again
         )
 
+    drawn = {
+        name: timeline
+        for f in run.findings
+        if f.factor is Factor.STREAM
+        for name, timeline in ((f.control, WHOLE), (f.variant, CUT))
+    }
+    calls = tuple(
+        replace(call, exchanges=tuple(
+            replace(e, timeline=drawn[e.id], chunk_times=()) if e.id in drawn else e for e in call.exchanges))
+        for call in run.calls
+    )  # fmt: skip
     edge = run.target.routes["edge"]
     routes = {"edge": replace(edge, base_url=steady(edge.base_url))}
     return replace(
@@ -179,6 +195,7 @@ def steady_run(run: Run, spend: Spend) -> Run:
         spend=spend,
         seed=7,
         versions=VERSIONS,
+        calls=calls,
         findings=tuple(map(told, run.findings)),
     )
 
