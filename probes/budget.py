@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from probes.attempts import attempts, withheld
 from probes.model import Ask, Call, Exchange, NotSent, Raw, Spend, Target, Trial
 from probes.prices import cost, prices
 from probes.response import in_words, retry_after
@@ -36,14 +37,6 @@ _FEWEST_BYTES = 4
 """A token of such text has at the least."""
 COUNTED_APART = 16
 """Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
-ATTEMPTS = 3
-"""Requests that a call of an SDK with its own retries makes at the most (openai and anthropic, `DEFAULT_MAX_RETRIES` 2)."""
-LONGEST_PAUSE = 120.0
-"""Seconds that such an SDK is left to wait between two of them: openai obeys no longer `Retry-After`
-(`MAX_RETRY_AFTER_DELAY`), anthropic any.
-"""
-OWN_PAUSE = 8.0
-"""Seconds that it waits of its own accord at the most (both, `MAX_RETRY_DELAY`)."""
 MAX_HOPS = 5
 """Redirects that are followed in one call."""
 _MINUTE = 60.0
@@ -59,11 +52,6 @@ def worst_case(trial: Trial) -> tuple[int, int]:
         return 0, 0
     filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
     return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
-
-
-def attempts(trial: Trial) -> int:
-    """Requests that are bought for a trial."""
-    return ATTEMPTS if trial.retries else 1
 
 
 def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
@@ -249,7 +237,7 @@ class Governor:
         with self._lock:
             self._overrun = self._overrun or over_cap(trial, call) is not None
             self._book(trial, -1)
-            made = sum(not _withheld(exchange) for exchange in call.exchanges)
+            made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._requests += min(made, attempts(trial))  # those beyond were counted as they were sent
             paid = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
             for used in (_paid(trial, exchange) for exchange in paid):
@@ -293,11 +281,6 @@ def _only_shown(trial: Trial, status: int) -> bool:
     """A page that was asked for, with the `Retry-After` that belongs to it; a 429 to another question is said to us."""
     shows = trial.request.shows if isinstance(trial.request, Raw) else None
     return shows is not None and (status == shows or status not in _PAUSING)
-
-
-def _withheld(exchange: Exchange) -> bool:
-    """A further request of a call that `hops` did not let go."""
-    return exchange.error is not None and (exchange.error.kind, exchange.error.phase) == ("limit", "connect")
 
 
 def free(exchange: Exchange) -> bool:

@@ -71,6 +71,8 @@ _SOFTWARE = (
     (r"python-httpx/|\bhttpx2?\.", "httpx"),
     (r"\bcurl: \(", "curl"),
 )
+SILENT = frozenset({"dns", "connect", "timeout", "lost", "deadline"})
+"""Ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _BROKEN_OFF = frozenset({"dns", "connect", "reset", "closed"})
 _AT_ONCE = 2.0
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from probes import clients
 from probes.allowance import Allowance
+from probes.attempts import attempts, pauses
 from probes.attribution import attribute
-from probes.budget import ATTEMPTS, LONGEST_PAUSE, OWN_PAUSE, attempts
-from probes.endings import broke
+from probes.endings import SILENT, broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from probes.signatures import Catalogue
     from probes.stop import Stop
 
-SILENT = frozenset({"dns", "connect", "timeout", "lost", "deadline"})
-"""Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _SILENT_IN_A_ROW = 2
 _LESSONS = 3
 """Parameters of ours that one request may be refused for, one after the other."""
@@ -157,9 +155,7 @@ class Live:
 
     def _send(self, trial: Trial, repeat: int, together: int) -> Call:
         bench, limits = self._bench, self._case.target.limits
-        deadline = self._deadline(self._allowance.at_most(self._asked(trial)))
-        if trial.retries:
-            deadline += self._pauses()
+        deadline = self._deadline(trial)
         with bench.stop.listening() as on_stop, ExitStack() as fresh:
             outcome = self._session(trial, fresh).send(
                 trial,
@@ -190,7 +186,11 @@ class Live:
         echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
         call = bench.redactor.call(call)
         attributed = tuple(
-            replace(e, attribution=attribute(e, bench.catalogue), conditions={**e.conditions, **_echo(echo)})
+            replace(
+                e,
+                attribution=attribute(e, bench.catalogue),
+                conditions={**e.conditions, **({"secret_echoed": echo} if echo else {})},
+            )
             for e, echo in zip(call.exchanges, echoes, strict=True)
         )
         return replace(call, exchanges=attributed)
@@ -199,12 +199,7 @@ class Live:
         return self._case.target.limits.deadline if trial.deadline is None else trial.deadline
 
     def _unsent(
-        self,
-        trial: Trial,
-        repeat: int,
-        why: NotSent,
-        because: str | None = None,
-        affords: int | None = None,
+        self, trial: Trial, repeat: int, why: NotSent, because: str | None = None, affords: int | None = None
     ) -> Call:
         if why is NotSent.PAUSED:
             because = self._bench.governor.pause
@@ -217,17 +212,11 @@ class Live:
         together = [other for other, _ in planned if trial.pair is not None and other.pair == trial.pair]
         return self._bench.governor.most(together or [trial])
 
-    def _deadline(self, seconds: float) -> float:
+    def _deadline(self, trial: Trial) -> float:
         """In scaled time never less than what this machine can keep."""
-        scale = self._bench.clock.scale
-        return seconds if scale == 1.0 else max(seconds, _SHORTEST / scale)
-
-    def _pauses(self) -> float:
-        """Seconds that an SDK may pause between all its attempts, by the clock on the wall whatever the lab's: there it is
-        left its own pauses alone, since it would sleep a lab's `Retry-After` in full.
-        """
-        scale = self._bench.clock.scale
-        return (ATTEMPTS - 1) * (LONGEST_PAUSE if scale == 1.0 else OWN_PAUSE) / scale
+        scale, seconds = self._bench.clock.scale, self._allowance.at_most(self._asked(trial))
+        least = 0.0 if scale == 1.0 else _SHORTEST / scale
+        return max(seconds, least) + pauses(trial, scale)
 
     def sender(self, name: str) -> clients.Sender:
         with self._lock:
@@ -278,10 +267,6 @@ def _settled(exchange: Exchange, name: str) -> Exchange:
         timeline=timeline,
         chunk_times=tuple(round(at, 6) for at in exchange.chunk_times),
     )
-
-
-def _echo(where: str | None) -> dict[str, str]:
-    return {} if where is None else {"secret_echoed": where}
 
 
 class _Job(threading.Thread):

@@ -11,8 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
-import pytest
-
 from probes import lab
 from probes.clock import Clock
 from probes.conduct import Order, conduct

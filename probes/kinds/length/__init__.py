@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from probes.kinds.length import ahead
+from probes.kinds.length import experience as felt
 from probes.kinds.length import known as by_night
 from probes.kinds.length.twin import twin
 from probes.kinds.spec import Bound, KindSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from probes.model import Case, Flow
 
 
+class _Mode(NamedTuple):
+    flow: Callable[[Case], Flow]
+    bound: Callable[[Case], Bound]
+    foretold: Callable[[Case], list[str]]
+    unfit: Callable[[Case], str | None] = lambda _case: None
+
+
+_MODES = {
+    "twin": _Mode(twin, ahead.bound, ahead.foretold),
+    "known": _Mode(by_night.known, by_night.bound, ahead.foretold),
+    "experience": _Mode(felt.experience, felt.bound, felt.foretold, felt.unfit),
+}
+
+
+def _mode(case: Case) -> _Mode:
+    return _MODES[case.params["mode"]]
+
+
 def length(case: Case) -> Flow:
-    return by_night.known(case) if case.params["mode"] == "known" else twin(case)
+    return _mode(case).flow(case)
 
 
 def bound(case: Case) -> Bound:
-    return by_night.bound(case) if case.params["mode"] == "known" else ahead.bound(case)
+    return _mode(case).bound(case)
 
 
 SPEC = KindSpec(
     flow=length,
     about="a long answer, streamed and not, at the same time: is the second one cut, and when",
     bound=bound,
-    foretells=ahead.foretold,
+    foretells=lambda case: _mode(case).foretold(case),
+    unfit=lambda case: _mode(case).unfit(case),
     recalls=by_night.recalls,
     defaults={
         "mode": "twin",
@@ -43,7 +65,7 @@ SPEC = KindSpec(
         "known": None,
     },
     limits={
-        "mode": ("twin", "known"),
+        "mode": tuple(_MODES),
         "means": ("auto", "reasoning", "output", "prefill"),
         "engine": ("auto", "vllm", "sglang", "other"),
         "hold": (0, 3600),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude, outcome_code
-from probes.kinds.length.pair import uncertainty, waited
+from probes.kinds.length.clock import in_words
+from probes.kinds.length.limits import conditions
+from probes.kinds.length.side import waited
 from probes.kinds.words import shown
 from probes.model import Figure, Observed
 from probes.timers import match
@@ -13,53 +15,53 @@ from probes.timers import match
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Case, Exchange, Finding
+    from probes.kinds.length.side import Side
+    from probes.model import Case, Exchange, Finding
 
-_KINDS = ("first_byte", "idle")
 
-
-def client_gave_up(case: Case, calls: Sequence[Call], failed: Sequence[Call]) -> Finding | None:
+def client_gave_up(case: Case, sides: Sequence[Side]) -> Finding | None:
     """`None` where one of those that failed did so otherwise: that says more."""
-    if not all(call.last is not None and by_its_client(call.last) for call in failed):
+    failed = [side for side in sides if not side.good]
+    if any(outcome_code(side.sent) != "client.timeout" for side in failed):
         return None
-    call = failed[0]
-    last = call.last
-    assert last is not None
-    silent = silence(last)
-    others = [other.last for other in calls if other is not call and other.last is not None]
-    beside = (("beside", "; ".join(map(shown, others))),) if others else ()
-    caller = (("caller", f"{call.raised.type}: {call.raised.text[:200]}"),) if call.raised else ()
-    off = uncertainty(call)
+    side = failed[0]
+    last, raised = side.sent, side.call.raised
+    silent, off = _silence(last), side.uncertainty
     return conclude(
         case,
         "client.timeout",
         last,
-        client=call.trial.client,
-        observed=Observed(len(failed), len(calls)),
-        title=f"{call.trial.client} itself gives up after {silent:.1f} s without a byte",
-        detail=(("seen", shown(last)), *beside, ("matches", _timers(last, silent, off)), *caller),
+        client=side.client,
+        observed=Observed(len(failed), len(sides)),
+        title=f"{side.client} itself gives up after {silent:.1f} s without a byte",
+        detail=(
+            ("seen", "; ".join(f"{each.name}: {shown(each.sent)}" for each in sides)),
+            ("matches", _timers(last, silent, off)),
+            *((("caller", f"{raised.type}: {raised.text[:200]}"),) if raised is not None else ()),
+        ),
         figures={"gave_up": Figure(silent, "s", len(failed), silent - off, silent + off)},
-        conditions={**last.conditions, "client": "cold", "cache": "unknown"},
+        conditions=conditions(case, side.client, last, side.call.trial.deadline),
         advice="Stream, or raise the client's own limit, including that of its HTTP library; no edge ended this request.",
-        evidence=tuple(c.last.id for c in calls if c.last is not None),
+        evidence=tuple(each.sent.id for each in sides),
     )
 
 
-def by_its_client(exchange: Exchange) -> bool:
-    return outcome_code(exchange) == "client.timeout"
-
-
-def silence(exchange: Exchange) -> float:
-    """Seconds without a byte that the client's limit ended: a limit of its own starts anew with each."""
-    timeline = exchange.timeline
-    if timeline.last_byte is None:
-        return waited(exchange, timeline.end) or timeline.end or 0.0
-    return (timeline.end or timeline.last_byte) - timeline.last_byte
+def _silence(exchange: Exchange) -> float:
+    """Seconds without a byte that the client's limit ended: it starts anew with each."""
+    line = exchange.timeline
+    since = line.last_byte if line.last_byte is not None else line.headers
+    if since is None:
+        return waited(exchange, line.end) or line.end or 0.0
+    return (line.end or since) - since
 
 
 def _timers(exchange: Exchange, seconds: float, off: float) -> str:
+    """Of the library that gave up alone: who else has such a timer is no suspect."""
     product = exchange.attribution.product if exchange.attribution is not None else None
-    kind = _KINDS[exchange.timeline.last_byte is not None]
-    known = [timer for timer in match(seconds, kind, product, off) if timer.product == product]
-    named = [f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in known]
-    return " or ".join(named) or "none of its known limits: somebody has set another"
+    begun = exchange.timeline.headers is not None
+    own = [
+        timer
+        for timer in match(seconds, "idle" if begun else "first_byte", product, off)
+        if timer.product == product
+    ]
+    return in_words(own, seconds) if own else "none of its known limits: another was set"

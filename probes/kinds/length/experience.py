@@ -5,48 +5,51 @@ A mode of its own, apart from the measurement: none of its figures is a cutoff, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from probes.attribution import is_refusal
-from probes.budget import ATTEMPTS, LONGEST_PAUSE, PROMPT_TOKENS
+from probes.attempts import ATTEMPTS, LONGEST_PAUSE
+from probes.budget import worst_case
 from probes.client_rules import SDKS
 from probes.config import conversation
-from probes.kinds.by_us import by_us, told_of_us
-from probes.kinds.conclude import conclude, not_sent, outcome_code
-from probes.kinds.length.felt import Felt
-from probes.kinds.length.pair import REFUSED_WITHIN
-from probes.kinds.length.upstream import repeated_upstream
+from probes.kinds.conclude import by_outcome, not_sent
+from probes.kinds.length import means as how
+from probes.kinds.length.experienced import experienced
+from probes.kinds.length.judge import all_refused
+from probes.kinds.length.limits import in_words
+from probes.kinds.length.pace import TOKENS, Pace, deadline_for, hold_for, short_stream, tells
+from probes.kinds.length.side import Side
+from probes.kinds.length.twin import by_preference, fresh
+from probes.kinds.length.twin import lowered as means_lowered
 from probes.kinds.spec import Bound
-from probes.kinds.words import duration, listed, shown
-from probes.model import Ask, Confidence, Layer, NotSent, Observed, Reason, Trial, Verdict, WhoActs
-from probes.response import in_words, retry_after
+from probes.model import Ask, Trial
+from probes.twins import one
 
 if TYPE_CHECKING:
-    from probes.model import Call, Case, Client, Finding, Flow
+    from collections.abc import Generator, Sequence
 
-_LOOK_UP = (
-    "the prompt begins with [{}]: where the origin's log has it more than {}, a layer between repeats it, too"
-)
-_DO = (
-    "Stream long answers. For those that are not streamed set max_retries=0, since the same wait ends the next attempt, "
-    "too; and raise or avoid the timer that ends them, which edgeprobe run long measures."
-)
+    from probes.model import Call, Case, Client, Flow
+
+_DOING = "a long request was left to an SDK and its retries"
 
 
 def experience(case: Case) -> Flow:
-    """The first SDK that is let in, with the retries that it has by default."""
-    salt = f"{case.rng.getrandbits(48):012x}"
-    refused: list[Call] = []
+    """The first SDK that is let in, with the retries that it has by default; a short stream tells the pace before it."""
+    salts, refused = fresh(case), list["Call"]()
     for client in _with_retries(case):
-        [call] = yield [_trial(case, client, salt)]
+        call = yield from one(short_stream(case, client, next(salts), int(case.params["prompt_tokens"])))
+        if call.not_sent is None and not Side(call).turned_away:
+            if not tells(call):
+                return by_outcome(case, [call], "a short stream")
+            pace = Pace.of(call)
+            hold = hold_for(case, pace.products)
+            call = yield from _retried(case, client, pace, hold, next(salts))
         if call.not_sent is not None:
-            return [
-                not_sent(case, call.not_sent, "a long request was left to an SDK and its retries", [call])
-            ]
-        if not _turned_away(call):
-            return _judged(case, call)
+            return [not_sent(case, call.not_sent, _DOING, [call])]
+        if not Side(call).turned_away:
+            return experienced(case, call, hold)
         refused.append(call)
-    return [_all_refused(case, refused)]
+    return [all_refused(case, refused)]
 
 
 def unfit(case: Case) -> str | None:
@@ -54,182 +57,49 @@ def unfit(case: Case) -> str | None:
 
 
 def bound(case: Case) -> Bound:
-    """Every SDK may be the one that is let in."""
-    requests = ATTEMPTS * len(_with_retries(case))
-    seconds = ATTEMPTS * float(case.params["hold"]) + (ATTEMPTS - 1) * LONGEST_PAUSE
-    return Bound(requests, requests * (PROMPT_TOKENS + int(case.params["tokens"])), seconds)
+    """Every SDK may be the one that is let in; never above the target's budget, to which the cap is lowered."""
+    clients = len(_with_retries(case))
+    cap = int(case.params["tokens"] or case.params["most_tokens"])
+    read, made = worst_case(Trial("", "", case.route, _ask(case, cap)))
+    tokens, budget = clients * (read + TOKENS + ATTEMPTS * (read + made)), case.target.budget.tokens
+    if case.params["tokens"] is None and budget is not None:
+        tokens = min(tokens, budget)
+    seconds = ATTEMPTS * hold_for(case, ()) + (ATTEMPTS - 1) * LONGEST_PAUSE
+    return Bound(clients * (1 + ATTEMPTS), tokens, seconds)
+
+
+def foretold(case: Case) -> list[str]:
+    client, hold = _with_retries(case)[0], hold_for(case, ())
+    limits = in_words(client, _deadline(case, hold), case.target.limits.body_mib, retries=ATTEMPTS - 1)
+    return [
+        f"one call of {client.name}, to be held {hold:g} s, with the SDK's own retries",
+        f"limits: {limits}",
+    ]
 
 
 def _with_retries(case: Case) -> list[Client]:
-    return [client for client in case.clients if client.kind in SDKS]
+    return [client for client in by_preference(case) if client.kind in SDKS]
 
 
-def _trial(case: Case, client: Client, salt: str) -> Trial:
-    ask = Ask(conversation(case.target), recipe="count", cap=int(case.params["tokens"]))
-    deadline = ATTEMPTS * float(case.params["hold"])
-    return Trial(
-        f"length/{client.name}/retried",
-        client.name,
-        case.route,
-        ask,
-        deadline=deadline,
-        salt=salt,
-        retries=True,
+def _ask(case: Case, cap: int) -> Ask:
+    tokens = int(case.params["prompt_tokens"])
+    return Ask(conversation(case.target), recipe="count", cap=cap, prompt_tokens=tokens)
+
+
+def _deadline(case: Case, hold: float) -> float:
+    """Of all attempts together, each of which is held as long."""
+    return deadline_for(case, None) if case.params["deadline"] is not None else ATTEMPTS * hold
+
+
+def _retried(
+    case: Case, client: Client, pace: Pace, hold: float, salt: str
+) -> Generator[Sequence[Trial], list[Call], Call]:
+    """With a cap that is lowered to what the budget bears for all attempts."""
+    means = how.first(case, client, pace, hold)
+    label = f"length/{client.name}/retried"
+    trial = Trial(
+        label, client.name, case.route, means.ask, deadline=_deadline(case, hold), salt=salt, retries=True
     )
-
-
-def _turned_away(call: Call) -> bool:
-    last = call.last
-    return last is not None and is_refusal(last) and (last.timeline.end or 0.0) < REFUSED_WITHIN
-
-
-def _judged(case: Case, call: Call) -> list[Finding]:
-    if call.last is None:
-        return [_guarded(case, call)]
-    felt = Felt(call)
-    if felt.last.error is not None and felt.last.error.kind == "interrupted":
-        return [not_sent(case, NotSent.INTERRUPTED, "an SDK repeated a long request")]
-    found = _repeated(case, felt) if len(felt.attempts) > 1 or felt.left_pausing else _once(case, felt)
-    return [found, *repeated_upstream(case, call.trial.client, felt.attempts)]
-
-
-def _repeated(case: Case, felt: Felt) -> Finding:
-    call, n = felt.call, len(felt.attempts)
-    name, least = call.trial.client, "at least " if felt.ended_by_us else ""
-    requests = f"{n} request{'s' if n > 1 else ''}"
-    title = f"One call of {name} becomes {least}{requests}, and its user waits {least}{felt.waited:.0f} s"
-    if felt.left_pausing and n == 1:
-        title = f"One call of {name} is to be sent again after {felt.waited:.0f} s and a pause"
-    unproven: dict[str, Any] = {}
-    if felt.ended_by_us:
-        unproven = {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.UNAVAILABLE}
-    elif felt.good:
-        unproven = {"verdict": Verdict.WARN}
-    return conclude(
-        case,
-        "retry.amplified",
-        felt.last,
-        **unproven,
-        layer=Layer.CLIENT,
-        product=_sdk(case, name),
-        vendor_code=None,
-        client=name,
-        observed=Observed(n - felt.good, n),
-        title=title,
-        detail=_rows(case, felt),
-        figures=felt.figures,
-        conditions=felt.conditions,
-        confidence=Confidence.HIGH,
-        who_acts=WhoActs.CUSTOMER,
-        retryable=False,
-        next_test=None
-        if felt.good
-        else "edgeprobe run long without mode=experience: who ends such an answer, and when",
-        advice=_DO,
-        evidence=tuple(exchange.id for exchange in call.exchanges),
-    )
-
-
-def _rows(case: Case, felt: Felt) -> tuple[tuple[str, str], ...]:
-    each = "; ".join(f"{number}: {shown(e)}" for number, e in enumerate(felt.attempts, 1))
-    pauses = listed([f"{pause:.1f} s" for pause in felt.pauses])
-    paused = f"{duration(felt.on_the_wire)} on the wire and pauses of {pauses}" if felt.pauses else ""
-    rows = [("seen", each), ("waited", paused)]
-    if felt.ended_by_us:
-        rows.append(("then", _how_we_ended_it(felt)))
-    known, worst = felt.computed
-    asked = int(case.params["tokens"])
-    rows += [
-        ("because", f"{felt.call.trial.client} repeats by itself, up to {ATTEMPTS - 1} times unless told otherwise"),
-        ("billed", f"{_times(worst)} at the worst, {worst * asked:,} tokens; usage was reported {_times(known)}"),
-        ("look up", _LOOK_UP.format(felt.call.trial.salt, _times(worst))),
-    ]  # fmt: skip
-    if felt.call.raised is not None and not felt.ended_by_us:
-        rows.append(("caller", f"{felt.call.raised.type}: {' '.join(felt.call.raised.text.split())[:200]}"))
-    return tuple(row for row in rows if row[1])
-
-
-def _how_we_ended_it(felt: Felt) -> str:
-    if by_us(felt.last):
-        return "the probe's own limit for all attempts together ended the last one"
-    limit = "when the probe's own limit for the whole call was reached"
-    wait = retry_after(felt.last.header("retry-after"))
-    if wait is None:
-        return f"the SDK paused to try again {limit}"
-    whole = ATTEMPTS * felt.on_the_wire / len(felt.attempts) + (ATTEMPTS - 1) * wait
-    return (
-        f"the SDK paused to try again, as long as the answer asked ({in_words(wait)}), {limit}; if all {ATTEMPTS} attempts "
-        f"end like that, its user waits about {whole:.0f} s"
-    )
-
-
-def _once(case: Case, felt: Felt) -> Finding:
-    """One request, so nothing was repeated: a good answer, or a failure that the SDK does not take for a passing one."""
-    call, last = felt.call, felt.last
-    told = _answered(case, felt) if felt.good else told_of_us(case, last, [call.trial.client])
-    why = f"{call.trial.client} does not repeat what fails so" if not (felt.good or felt.ended_by_us) else ""
-    return conclude(
-        case,
-        told.pop("code", outcome_code(last)),
-        last,
-        client=call.trial.client,
-        observed=Observed(int(not felt.good), 1),
-        detail=(
-            ("seen", f"{shown(last)}, with the SDK's own retries on"),
-            *((("because", why),) if why else ()),
-        ),
-        conditions=felt.conditions,
-        **told,
-    )
-
-
-def _answered(case: Case, felt: Felt) -> dict[str, Any]:
-    """A pass only where the answer took as long as was asked for."""
-    hold, name = float(case.params["hold"]), felt.call.trial.client
-    if felt.waited >= hold:
-        title = f"One call of {name} is one request, answered after {felt.waited:.1f} s; not tested beyond"
-        return {"title": title, "figures": felt.figures}
-    return {
-        "code": "not_measured",
-        "layer": Layer.PROBE,
-        "product": None,
-        "reason": Reason.STOPPED_EARLY,
-        "title": f"An answer of {felt.waited:.1f} s does not show what a customer feels of one of {hold:g} s",
-        "advice": "Ask for a longer answer (--set tokens=N), or a shorter hold (--set hold=S).",
-    }
-
-
-def _guarded(case: Case, call: Call) -> Finding:
-    said = f"{call.raised.type}: {call.raised.text}" if call.raised else "nothing"
-    return conclude(
-        case,
-        "client.guard",
-        layer=Layer.CLIENT,
-        client=call.trial.client,
-        title=f"{call.trial.client} refuses to send so long a request that is not streamed",
-        detail=(("seen", said),),
-    )
-
-
-def _all_refused(case: Case, calls: list[Call]) -> Finding:
-    last = calls[-1].last
-    assert last is not None
-    names = [call.trial.client for call in calls]
-    return conclude(
-        case,
-        outcome_code(last),
-        last,
-        verdict=Verdict.INCONCLUSIVE,
-        reason=Reason.BLOCKED,
-        observed=Observed(len(calls), len(calls)),
-        title="What a customer feels of a long answer could not be tested: every SDK was refused",
-        detail=(("seen", f"{listed(names)}: {shown(last)}"),),
-    )
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
-
-
-def _sdk(case: Case, name: str) -> str:
-    return SDKS[case.client(name).kind]
+    call = yield from one(trial)
+    lowered = means_lowered(means, [call])
+    return call if lowered is None else (yield from one(replace(trial, request=lowered.ask)))

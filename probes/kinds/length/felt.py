@@ -55,6 +55,13 @@ class Felt:
         return by_us(self.last) or self.left_pausing
 
     @property
+    def interrupted(self) -> bool:
+        """Somebody ended the run."""
+        error, raised = self.last.error, self.call.raised
+        in_a_pause = self.left_pausing and raised is not None and not raised.text.endswith("deadline")
+        return (error is not None and error.kind == "interrupted") or in_a_pause
+
+    @property
     def left_pausing(self) -> bool:
         return self.call.raised is not None and self.call.raised.type in _ENDED and not by_us(self.last)
 
@@ -79,15 +86,4 @@ class Felt:
             "waited": Figure(waited, "s", 1, waited - off, None if open_end else waited + off),
             "paused": Figure(sum(self.pauses), "s", 1),
             "billed": Figure(worst, "times", 1, known, None if open_end else worst),
-        }
-
-    @property
-    def conditions(self) -> dict[str, object]:
-        return {
-            **self.last.conditions,
-            "retries": "the SDK's own",
-            "deadline": self.call.conditions.get("deadline"),
-            "concurrency": 1,
-            "client": "cold",
-            "cache": "unknown",
         }

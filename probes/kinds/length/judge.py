@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.length import where
+from probes.kinds.length.client_limit import client_gave_up
 from probes.kinds.length.clock import is_clock, same_time
 from probes.kinds.length.cutoff import both_cut, plain_cut, stream_cut
 from probes.kinds.length.limits import conditions
@@ -44,7 +45,10 @@ def judged(case: Case, held: Held) -> list[Finding]:
     found += [stream_cut(case, stream, len(pairs), held.pace)] if stream else []
     if found:
         return found
-    return not_cut(case, held) if held.whole else [_other_failure(case, pairs)]
+    if held.whole:
+        return not_cut(case, held)
+    given_up = client_gave_up(case, [side for pair in pairs for side in pair.sides])
+    return [_other_failure(case, pairs) if given_up is None else given_up]
 
 
 def _clocks(cuts: list[Cut], which: str) -> list[Cut]:

@@ -30,11 +30,18 @@ def conditions(
     return {**exchange.conditions, **probes, "concurrency": together, "client": "cold", "cache": "unknown"}
 
 
-def in_words(client: Client, deadline: float, body_mib: float) -> str:
+def in_words(client: Client, deadline: float, body_mib: float, retries: int = 0) -> str:
     own = [
         f"{seconds:g} s {'between two reads' if name == 'read' else 'to connect'}"
         for name, seconds in own_limits(client).items()
         if seconds is not None
     ]
     of_client = f"{client.name}'s own: {', '.join(own)}" if own else f"{client.name} has none of its own"
-    return f"{deadline:g} s a request, {body_mib:g} MiB a body; {of_client}; no retries"
+    each = (
+        f"{deadline:g} s for all attempts but the pauses between them"
+        if retries
+        else f"{deadline:g} s a request"
+    )
+    return (
+        f"{each}, {body_mib:g} MiB a body; {of_client}; {f'{retries} retries' if retries else 'no retries'}"
+    )

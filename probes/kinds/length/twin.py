@@ -18,6 +18,7 @@ from probes.kinds.length.pace import Pace, deadline_for, hold_for, short_stream,
 from probes.kinds.length.pair import Pair
 from probes.kinds.length.side import Side
 from probes.kinds.length.uncut import BUDGET, by_itself, no_means
+from probes.kinds.length.upstream import repeated_upstream
 from probes.model import Ask, Call, Finding, NotSent, Trial
 from probes.twins import one, unsent
 
@@ -48,7 +49,8 @@ def twin(case: Case) -> Flow:
         if isinstance(held, list):
             return held
         if not held.pairs[-1].refused:
-            return judged(case, held)
+            sent = [side.sent for pair in held.pairs for side in pair.sides if side.last is not None]
+            return [*judged(case, held), *repeated_upstream(case, client.name, sent)]
         refused.append(next(side.call for side in held.pairs[-1].sides if side.turned_away))
     return [all_refused(case, refused)]
 
@@ -142,9 +144,9 @@ def _pairs(case: Case, client: Client, means: Means, goal: float, salts: Iterato
         why = unsent(calls)
         if why is NotSent.BUDGET and pairs:
             break  # what was seen is known
-        lowered = _lowered(means, calls) if not pairs else None
-        if lowered is not None:
-            means = lowered
+        less = lowered(means, calls) if not pairs else None
+        if less is not None:
+            means = less
             continue
         if why is not None:
             return [not_sent(case, why, HOLDING, calls)]
@@ -154,7 +156,7 @@ def _pairs(case: Case, client: Client, means: Means, goal: float, salts: Iterato
     return tuple(pairs), means
 
 
-def _lowered(means: Means, calls: Sequence[Call]) -> Means | None:
+def lowered(means: Means, calls: Sequence[Call]) -> Means | None:
     """With a smaller cap of the probe's own choice, where the budget does not bear this one; else `None`."""
     if means.chosen and unsent(calls) is NotSent.BUDGET:
         affords = min(int(call.conditions.get("affords", 0)) for call in calls)
