@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from probes.kinds.length import ahead
 from probes.kinds.length import experience as felt
 from probes.kinds.length import known as by_night
+from probes.kinds.length.pace import unfit
 from probes.kinds.length.twin import twin
 from probes.kinds.spec import Bound, KindSpec
 
@@ -47,10 +48,11 @@ SPEC = KindSpec(
     about="a long answer, streamed and not, at the same time: is the second one cut, and when",
     bound=bound,
     foretells=lambda case: _mode(case).foretold(case),
-    unfit=lambda case: _mode(case).unfit(case),
+    unfit=lambda case: unfit(case) or _mode(case).unfit(case),
     recalls=by_night.recalls,
     defaults={
         "mode": "twin",
+        "endpoint": "auto",
         "means": "auto",
         "engine": "auto",
         "hold": None,  # beyond the timer of the product that is recognised
@@ -66,6 +68,7 @@ SPEC = KindSpec(
     },
     limits={
         "mode": tuple(_MODES),
+        "endpoint": ("auto", "chat", "responses", "messages"),
         "means": ("auto", "reasoning", "output", "prefill"),
         "engine": ("auto", "vllm", "sglang", "other"),
         "hold": (0, 3600),
@@ -79,5 +82,6 @@ SPEC = KindSpec(
         "speeds": (0.0001, 60),
         "known": (0.1, 3600),
     },
+    converses=False,  # it looks for itself: it can ask for responses, too
     long=True,
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.budget import worst_case
-from probes.config import conversation
 from probes.kinds.length import means as how
 from probes.kinds.length.limits import in_words
-from probes.kinds.length.pace import MOST_COMMON, TOKENS, deadline_for, hold_for
+from probes.kinds.length.pace import MOST_COMMON, TOKENS, deadline_for, endpoint_of, hold_for
 from probes.kinds.length.twin import by_preference
 from probes.kinds.spec import Bound
 from probes.model import Ask, Trial
@@ -93,9 +92,7 @@ def _cap(case: Case) -> int:
 
 
 def _worst(case: Case, cap: int) -> tuple[int, int]:
-    ask = Ask(
-        conversation(case.target), recipe="count", cap=cap, prompt_tokens=int(case.params["prompt_tokens"])
-    )
+    ask = Ask(endpoint_of(case), recipe="count", cap=cap, prompt_tokens=int(case.params["prompt_tokens"]))
     return worst_case(Trial("", "", case.route, ask))
 
 

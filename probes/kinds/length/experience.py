@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from probes.attempts import ATTEMPTS, LONGEST_PAUSE
 from probes.budget import worst_case
 from probes.client_rules import SDKS
-from probes.config import conversation
 from probes.kinds.conclude import by_outcome, not_sent
 from probes.kinds.length import means as how
 from probes.kinds.length.experienced import experienced
 from probes.kinds.length.judge import all_refused
 from probes.kinds.length.limits import in_words
-from probes.kinds.length.pace import TOKENS, Pace, deadline_for, hold_for, short_stream, tells
+from probes.kinds.length.pace import TOKENS, Pace, deadline_for, endpoint_of, hold_for, short_stream, tells
 from probes.kinds.length.side import Side
 from probes.kinds.length.twin import by_preference, fresh
 from probes.kinds.length.twin import lowered as means_lowered
@@ -83,7 +82,7 @@ def _with_retries(case: Case) -> list[Client]:
 
 def _ask(case: Case, cap: int) -> Ask:
     tokens = int(case.params["prompt_tokens"])
-    return Ask(conversation(case.target), recipe="count", cap=cap, prompt_tokens=tokens)
+    return Ask(endpoint_of(case), recipe="count", cap=cap, prompt_tokens=tokens)
 
 
 def _deadline(case: Case, hold: float) -> float:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from probes.config import conversation
+from probes.kinds.length.pace import endpoint_of
 from probes.model import Ask
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def first(case: Case, client: Client, pace: Pace, hold: float) -> Means:
     cap, lowered = (int(given), None) if given is not None else _cap(case, client, pace, hold)
     engine = pace.engine if case.params["engine"] == "auto" else case.params["engine"]
     ask = Ask(
-        conversation(case.target),
+        endpoint_of(case),
         recipe="ponder" if name == "reasoning" else "count",
         cap=cap,
         prompt_tokens=int(case.params["prompt_tokens"]),

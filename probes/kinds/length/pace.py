@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from probes import timers
-from probes.config import conversation
+from probes.config import conversation, endpoints
+from probes.errors import UsageError
 from probes.kinds.length.side import REFUSED_WITHIN, Side, waited
 from probes.model import Ask, Trial
 
@@ -59,8 +60,27 @@ class Pace:
         )
 
 
+def endpoint_of(case: Case) -> str:
+    """As asked for, else the one that takes completions; that of responses where there is no other."""
+    wanted: str = case.params["endpoint"]
+    if wanted != "auto":
+        return wanted
+    alone = "responses" in endpoints(case.target) and not {"chat", "messages"} & set(endpoints(case.target))
+    return "responses" if alone else conversation(case.target)
+
+
+def unfit(case: Case) -> str | None:
+    """Why nothing long can be asked of this target."""
+    try:
+        endpoint = endpoint_of(case)
+    except UsageError as fault:
+        return str(fault)
+    offered = endpoint in endpoints(case.target)
+    return None if offered else f"the target does not declare the endpoint {endpoint}"
+
+
 def short_stream(case: Case, client: Client, salt: str, prompt_tokens: int, name: str = "pace") -> Trial:
-    ask = Ask(conversation(case.target), recipe="count", stream=True, cap=TOKENS, prompt_tokens=prompt_tokens)
+    ask = Ask(endpoint_of(case), recipe="count", stream=True, cap=TOKENS, prompt_tokens=prompt_tokens)
     label = f"length/{client.name}/{name}"
     deadline = min(deadline_for(case, None), _PATIENCE)
     return Trial(label, client.name, case.route, ask, deadline=deadline, salt=salt)
