@@ -136,6 +136,8 @@ VARIES = {
     r"127\.0\.0\.1 [\d.]+ m?s": "127.0.0.1 3 ms",
     r"27\d(?:\.\d)? ms a token": "273 ms a token",
     r"4[45]\d tokens": "452 tokens",
+    r"streamed at [34]\d\d tokens": "streamed at 400 tokens",
+    r"(?<=: )headers [\d.]+ m?s, first byte [\d.]+ m?s, first token [\d.]+ s": "headers 63 ms, first byte 63 ms, first token 1.9 s",
     r"117 ms: [\d,]+": "117 ms: 1,053",
     r"20\.6 ms: [\d,]+": "20.6 ms: 5,979",
     r'(?<= time=")[\d.]+': "4.100",

@@ -429,6 +429,16 @@ class _AnyClient(Server):
         return replace(call, trial=trial)
 
 
+def test_a_server_that_is_faster_than_it_was():
+    """Half as many seconds a token as the short stream showed: a longer answer is asked for once more, and held."""
+    fast = lambda a: plain(lasts_for(cap_of(a), TPOT / 2), tokens=cap_of(a))  # noqa: E731
+    (found,), server = length(whole=fast)
+    assert (found.code, found.verdict) == ("ok", Verdict.PASS)
+    caps = [cap_of(call) for call in server.calls if call.trial.pair]
+    assert caps[:2] == [546, 546]
+    assert HOLD <= lasts_for(caps[2], TPOT / 2) < 1.3 * HOLD
+
+
 def test_a_given_cap_is_taken():
     """Neither computed nor lowered."""
     _, server = length(tokens=33, hold=5.0)

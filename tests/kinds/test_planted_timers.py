@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
+import pytest
+
 from probes import lab
 from probes.clock import Clock
 from probes.conduct import Order, conduct

@@ -48,7 +48,7 @@ def first(case: Case, client: Client, pace: Pace, hold: float) -> Means:
     wanted = case.params["means"]
     name: Name = "reasoning" if wanted == "reasoning" or (wanted == "auto" and pace.reasons) else "output"
     given = case.params["tokens"]
-    cap, lowered = (int(given), None) if given is not None else _cap(case, client, pace, hold)
+    cap, lowered = (int(given), None) if given is not None else _allowed(case, client, _wanted(pace, hold))
     engine = pace.engine if case.params["engine"] == "auto" else case.params["engine"]
     ask = Ask(
         endpoint_of(case),
@@ -61,11 +61,14 @@ def first(case: Case, client: Client, pace: Pace, hold: float) -> Means:
     return Means("prefill" if ask.prompt_tokens else name, ask, given is None, lowered)
 
 
-def _cap(case: Case, client: Client, pace: Pace, hold: float) -> tuple[int, str | None]:
+def _wanted(pace: Pace, hold: float) -> int:
     if pace.tpot is None:
-        wanted = SLOWEST_GUESS
-    else:
-        wanted = max(math.ceil((_MARGIN * hold - (pace.ttft or 0.0)) / pace.tpot), 1)
+        return SLOWEST_GUESS
+    return max(math.ceil((_MARGIN * hold - (pace.ttft or 0.0)) / pace.tpot), 1)
+
+
+def _allowed(case: Case, client: Client, wanted: int) -> tuple[int, str | None]:
+    """As many tokens as are wanted, or as few as may be, and why."""
     most = int(case.params["most_tokens"])
     allowed = {"by most_tokens": most}
     if client.kind.startswith("anthropic"):
@@ -73,6 +76,12 @@ def _cap(case: Case, client: Client, pace: Pace, hold: float) -> tuple[int, str 
         allowed["to what its SDK sends without streaming"] = _GUARDED_LISTED if listed else _GUARDED
     why = min(allowed, key=lambda name: allowed[name])
     return (wanted, None) if wanted <= allowed[why] else (allowed[why], why)
+
+
+def longer(case: Case, client: Client, means: Means, times: float) -> Means | None:
+    """The same with a cap as many `times` as large; `None` where it may not be larger."""
+    cap, lowered = _allowed(case, client, math.ceil(_MARGIN * means.ask.cap * times))
+    return replace(means, ask=replace(means.ask, cap=cap), lowered=lowered) if cap > means.ask.cap else None
 
 
 def short_answer(means: Means) -> Means:

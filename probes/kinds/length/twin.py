@@ -104,7 +104,9 @@ def _too_short(held: Held) -> bool:
 def _another(
     case: Case, client: Client, held: Held, salts: Iterator[str]
 ) -> Generator[Sequence[Trial], list[Call], Means | str | None]:
-    """No end before the cap, where the model ended and its engine knows that; a long prompt, where the cap is too low."""
+    """No end before the cap, where the model ended and its engine knows that; a longer answer, where the server was faster
+    than the short stream; a long prompt, where the cap is too low.
+    """
     plain, means = held.pairs[-1].plain, held.means
     if by_itself(plain):
         if (
@@ -118,7 +120,9 @@ def _another(
         made = call.last.attribution if call.last is not None else None
         known = made is not None and made.product in {"vLLM", "SGLang"}
         return replace(means, ask=replace(means.ask, endless=True)) if known else None
-    if means.lowered == BUDGET or means.ask.prompt_tokens or not (plain.cap < means.ask.cap or means.lowered):
+    if plain.cap == means.ask.cap and means.lowered is None:
+        return how.longer(case, client, means, held.goal / held.seconds) if held.seconds else None
+    if means.lowered == BUDGET or means.ask.prompt_tokens:
         return None
     capped = replace(means, ask=replace(means.ask, cap=plain.cap))
     return (yield from _prompted(case, client, capped, held.pace, held.goal, salts))
