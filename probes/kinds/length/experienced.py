@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.attempts import ATTEMPTS
+from probes.attempts import ATTEMPTS, withheld
 from probes.budget import worst_case
 from probes.client_rules import SDKS
 from probes.kinds.by_us import by_us, told_of_us
@@ -96,6 +96,8 @@ def _rows(felt: Felt) -> tuple[tuple[str, str], ...]:
 
 
 def _how_we_ended_it(felt: Felt) -> str:
+    if withheld(felt.last) and felt.last.error is not None:
+        return f"the probe let no further attempt go: {felt.last.error.text}"
     if by_us(felt.last):
         return "the probe's own limit for all attempts together ended the last one"
     limit = "when the probe's own limit for the whole call was reached"
@@ -121,7 +123,7 @@ def _once(case: Case, felt: Felt, hold: float) -> Finding:
         client=call.trial.client,
         observed=Observed(int(not felt.good), 1),
         detail=(
-            ("seen", f"{shown(last)}, with the SDK's own retries on"),
+            ("seen", f"{'; then '.join(map(shown, call.exchanges))}, with the SDK's own retries on"),
             *((("because", why),) if why else ()),
         ),
         conditions=_conditions(case, felt),
