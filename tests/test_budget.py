@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from probes.attempts import ATTEMPTS
 from probes.budget import MAX_HOPS, MAX_WAIT, MAX_WAITS, Governor, over_cap, worst_case
 from probes.clock import Clock
 from probes.model import (
@@ -201,6 +202,40 @@ def test_a_redirect_followed_is_a_request():
     assert [hop(), hop(), hop()] == [None, None, "the budget of requests is used up"]
     assert guard.spend.requests == 3
     assert guard.reserve([trial()]) == [BUDGET]
+
+
+def test_an_sdk_with_its_own_retries_is_bought_with_all_of_them():
+    """Or not at all; the attempts that it did not make are given back, those it made are paid each."""
+    one = replace(trial(cap=20), retries=True)
+    assert governor(requests=ATTEMPTS - 1).reserve([one]) == [BUDGET]
+    assert governor(tokens=ATTEMPTS * 100 - 1).reserve([one]) == [BUDGET]
+    guard = governor(requests=ATTEMPTS, tokens=ATTEMPTS * 100)
+    assert guard.reserve([one]) == [None]
+    assert (guard.spend.requests, guard.spend.output_tokens) == (ATTEMPTS, ATTEMPTS * 20)
+    hop = guard.hops(ATTEMPTS)
+    assert [hop() for _ in range(ATTEMPTS)] == [None, None, "the budget of requests is used up"]
+    made = call(one, 504, exchanges=2)
+    guard.settle(one, made)
+    assert (guard.spend.requests, guard.spend.output_tokens) == (2, 2 * 20)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "usage", "tokens"),
+    [
+        ((504, 504, 504), None, 60),
+        ((429, 429, 200), {"completion_tokens": 7}, 7),
+        ((307, 200, 200), None, 40),
+        ((), None, 0),
+    ],
+    ids=["at the worst", "refused, then counted", "a redirect", "not sent"],
+)
+def test_each_attempt_is_settled_by_itself(statuses, usage, tokens):
+    """A refusal or a redirect costs nothing, an answer what it counts, and else the worst case."""
+    guard, one = governor(), replace(trial(cap=20), retries=True)
+    assert guard.reserve([one]) == [None]
+    seen = [call(one, status, usage if status == 200 else None).exchanges[0] for status in statuses]
+    guard.settle(one, replace(call(one), exchanges=tuple(seen)))
+    assert (guard.spend.requests, guard.spend.output_tokens) == (len(statuses), tokens)
 
 
 def test_redirects_of_one_call_are_bounded():
