@@ -65,8 +65,9 @@ _OPENED = _End("ok", Layer.NETWORK, Confidence.HIGH, "a request on such a connec
 _UNSENT = _End("not_measured", Layer.PROBE, Confidence.LOW, "the same request again")
 
 _SOFTWARE = (
-    (r"\b(?:Async)?OpenAI/|\bopenai\.", "OpenAI SDK"),
-    (r"\b(?:Async)?Anthropic/|\banthropic\.", "Anthropic SDK"),
+    # not the names of their hosts
+    (r"\b(?:Async)?OpenAI/|(?<![\w./-])openai\.", "OpenAI SDK"),
+    (r"\b(?:Async)?Anthropic/|(?<![\w./-])anthropic\.", "Anthropic SDK"),
     (r"UND_ERR_|\b(?:Headers|Body) ?Timeout ?Error|^undici", "undici"),
     (r"python-httpx/|\bhttpx2?\.", "httpx"),
     (r"\bcurl: \(", "curl"),
