@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude, is_good
-from probes.kinds.length.side import counted, tpot
+from probes.kinds.length.spans import counted, tpot
 from probes.kinds.words import duration
 from probes.model import Confidence, Figure, Observed
 

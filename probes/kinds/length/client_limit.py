@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.length.clock import in_words
 from probes.kinds.length.limits import conditions
-from probes.kinds.length.side import waited
+from probes.kinds.length.spans import waited
 from probes.kinds.words import shown
 from probes.model import Figure, Observed
 from probes.timers import match

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from probes.model import Figure
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from probes.model import Case
     from probes.timers import Timer
 
+Way = Literal["stream", "early bytes", "no stream", "none"]
+"""Out of a timer: what gets past it, or why streaming does not."""
 _SAFE = 0.9
 _ANSWERS = (500, 1000, 2000, 4000)
 """Tokens of answers that customers ask for."""
@@ -77,23 +79,23 @@ def safe(tokens: int) -> int:
     return max(lowered // unit * unit, 1)
 
 
-def advice(timers: Sequence[Timer], product: str | None, tokens: int | None, *, silent: bool) -> str:
-    """What to do about a first-byte timer; `silent`: the streamed side met it as well."""
-    cap = (
-        f"cap answers that are not streamed at {safe(tokens)} tokens"
-        if tokens
-        else "cap answers that are not streamed"
-    )
-    first = _EARLY_BYTES if silent else f"Stream; or {cap}"
-    return f"{first}; or {raising(timers, product)}."
+def advice(timers: Sequence[Timer], shown: Sequence[str], tokens: int | None, way: Way) -> str:
+    """What to do about a timer; `shown`: the products that the answer itself shows, who made it first."""
+    at_most = f" at {safe(tokens)} tokens" if tokens else ""
+    first = {
+        "stream": f"Stream; or cap answers that are not streamed{at_most}",
+        "early bytes": _EARLY_BYTES,
+        "no stream": f"Cap answers that are not streamed{at_most}; streaming is no advice before streams are in order",
+        "none": f"Cap answers{at_most}, streamed or not, since streaming is no way out",
+    }[way]
+    return f"{first}; or {_raising(timers, shown, 'limit on the whole answer' if way == 'none' else 'read timer')}."
 
 
-def raising(timers: Sequence[Timer], product: str | None) -> str:
-    """Which timer, on which product, by what, and on which plan that is possible at all; a list of suspects is no advice."""
-    of = {timer.product: timer for timer in reversed(timers)}
-    timer = of.get(product or "") or (timers[0] if len(of) == 1 else None)
+def _raising(timers: Sequence[Timer], shown: Sequence[str], what: str) -> str:
+    """Which timer, by what, and on which plan that is possible at all; a suspect that no answer showed is no advice."""
+    timer = next((timer for name in shown for timer in timers if timer.product == name), None)
     if timer is None or timer.raised is None:
-        return "raise the read timer of the layer that cut"
+        return f"raise the {what} of the layer that cut"
     if timer.raised.by is None:
         return f"leave {timer.product}, whose {timer.timer} cannot be raised"
     return f"raise {timer.product}'s {timer.timer} ({timer.raised.by})"

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from probes.model import Exchange
 
 _GATEWAY = frozenset({408, 499, 502, 503, 504})
-_NEAR = 1.0
+NEAR = 1.0
 _SAME = 0.25
 """Seconds."""
+_PART = 0.01
+"""Of the time: as far as the ends of one clock may be from their middle, or `NEAR` where that is more."""
+_LIBRARIES = frozenset({"OpenAI SDK", "Anthropic SDK", "undici", "aiohttp", "httpx", "OkHttp", "LangChain"})
+"""Whose timers run on the client's side: no suspects for an end that came from the other one."""
 _TIMED_OUT = re.compile(r"\btime[ds]?[ -]?out\b|\bdeadline exceeded\b", re.IGNORECASE)
 _SPOKEN = re.compile(
     r"(?:time[ds]?[ -]?out|timeout|deadline|within|after|limit|waited)[^<>{}\n]{0,60}?\b(\d{1,7}(?:\.\d+)?)\s?(ms|milliseconds?|s|secs?|seconds?|min|minutes?)\b",
@@ -32,27 +36,48 @@ _KINDS = {"first_byte": ("first_byte", "total", "upload"), "idle": ("idle",), "t
 
 
 def is_clock(side: Side, ending: Ending) -> bool:
-    """A time-out by its own words, a close or reset after a silence, or another end at the time of a known timer."""
+    """A time-out by its own words, a close or reset before any answer, or another end at the time of a known timer; of a
+    page or an error under 200 or 500 the time of one end proves nothing.
+    """
     exchange = side.sent
     made = exchange.attribution
     if made is not None and made.code.startswith("timeout."):
         return True
-    if exchange.status is None and not ending.spoke:
+    if exchange.error is not None and not ending.spoke and (exchange.status is None or not side.streamed):
         return True
-    product = made.product if made is not None else None
-    known = bool(match(ending.seconds, ending.timer, product, _NEAR))
+    worded = exchange.error is None and not ending.spoke and ending.at >= REFUSED_WITHIN
+    if worded and _TIMED_OUT.search(Response.of(exchange).text):
+        return True
+    known = bool(_suspects(ending.seconds, ending.timer, proven(exchange), NEAR))
     if exchange.status is not None and exchange.status < 400:
-        return known or ending.timer == "idle"
-    words = ending.at >= REFUSED_WITHIN and _TIMED_OUT.search(Response.of(exchange).text) is not None
-    return (exchange.status in _GATEWAY and known) or words
+        return ending.timer == "idle" or (known and not _costume(side))
+    return exchange.status in _GATEWAY and known
+
+
+def _costume(side: Side) -> bool:
+    """A page, an error or nothing at all, where an answer should be: whole, under 200."""
+    made = side.sent.attribution
+    return side.sent.error is None and made is not None and made.code.startswith("body.")
 
 
 def same_time(ended: Sequence[tuple[Side, Ending]]) -> bool:
     """Ended after the same wait each time is a clock's, too, whatever it says and whether it is known."""
-    if len(ended) < REPEATS or any((side.sent.status or 502) not in {200, *_GATEWAY} for side, _ in ended):
+    if len(ended) < REPEATS or not all(_may_be(side.sent.status) for side, _ in ended):
         return False
     times = [ending.seconds for _, ending in ended]
     return max(times) - min(times) <= max(2 * ended[-1][0].uncertainty, _SAME)
+
+
+def _may_be(status: int | None) -> bool:
+    return status is None or status < 300 or status >= 500 or status in _GATEWAY
+
+
+def at_any_time(ended: Sequence[tuple[Side, Ending]]) -> bool:
+    """So far from each other that no one clock ended them, whatever each of them says."""
+    times = [ending.seconds for _, ending in ended]
+    middle, off = sum(times) / len(times), max(side.uncertainty for side, _ in ended)
+    kinds = {ending.timer for _, ending in ended}
+    return len(kinds) > 1 or (max(times) - min(times)) / 2 > max(NEAR, _PART * middle) + off
 
 
 def code_of(side: Side, ending: Ending, *, outlived: bool = False) -> str:
@@ -66,19 +91,36 @@ def code_of(side: Side, ending: Ending, *, outlived: bool = False) -> str:
 
 def known_timers(seconds: float, code: str, exchange: Exchange, off: float) -> tuple[Timer, ...]:
     """Those that fire then: of the kind that was met, else of others that look the same from outside; where the layer
-    that answered is known and has such a timer, its own alone.
+    that answered is known, its own alone.
     """
+    product, kind = proven(exchange), code.partition(".")[2]
+    tried = (_suspects(seconds, each, product, off) for each in _KINDS.get(kind, (kind,)))
+    return next((timers for timers in tried if timers), ())
+
+
+def _suspects(seconds: float, kind: str, product: str | None, off: float) -> tuple[Timer, ...]:
+    return tuple(
+        timer
+        for timer in match(seconds, kind, product, off)
+        if (timer.product == product if product is not None else timer.product not in _LIBRARIES)
+    )
+
+
+def proven(exchange: Exchange) -> str | None:
+    """Who answered; of a connection that ended without an answer nobody knows."""
     made = exchange.attribution
-    product = made.product if made is not None and exchange.status is not None else None
-    kind = code.partition(".")[2]
-    tried = (match(seconds, each, product, off) for each in _KINDS.get(kind, (kind,)))
-    found = next((timers for timers in tried if timers), ())
-    return tuple(timer for timer in found if timer.product == product) or found
+    return made.product if made is not None and exchange.status is not None else None
 
 
-def in_words(timers: Sequence[Timer], seconds: float) -> str:
+def in_words(timers: Sequence[Timer], seconds: float, product: str | None = None) -> str:
+    """`product`: who is known to have answered, where none of its timers is among them."""
     known = [f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in timers]
-    return " or ".join(dict.fromkeys(known)) or f"unknown timer: none that is listed fires at {seconds:.1f} s"
+    unknown = (
+        "unknown timer: none that is listed"
+        if product is None
+        else f"unknown timer of {product}: none of its listed ones"
+    )
+    return " or ".join(dict.fromkeys(known)) or f"{unknown} fires at {seconds:.1f} s"
 
 
 def spoken(exchange: Exchange, seconds: float, off: float) -> tuple[tuple[str, str], ...]:
@@ -86,7 +128,7 @@ def spoken(exchange: Exchange, seconds: float, off: float) -> tuple[tuple[str, s
     if exchange.status is None or exchange.status < 400:
         return ()
     said = [_seconds(*found) for found in _SPOKEN.findall(Response.of(exchange).text)]
-    other = [value for value in said if abs(value - seconds) > max(_NEAR, off)]
+    other = [value for value in said if abs(value - seconds) > max(NEAR, off)]
     if not other or len(other) < len(said):
         return ()
     return (("it says", f"its own text speaks of {other[0]:g} s; the clock is trusted"),)

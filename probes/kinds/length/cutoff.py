@@ -1,13 +1,14 @@
-"""What is said of a long request that a clock ended?"""
+"""What is said of a long request that a clock ended on one side?"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
 from probes.kinds.length import where
 from probes.kinds.length.cliff import Speed, advice, cliff
-from probes.kinds.length.clock import code_of, in_words, known_timers, spoken
+from probes.kinds.length.clock import NEAR, code_of, in_words, known_timers, proven, spoken
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.pair import evidence
 from probes.kinds.words import shown
@@ -15,28 +16,60 @@ from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason
 from probes.twins import REPEATS, confounders
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.kinds.length.pace import Pace
     from probes.kinds.length.pair import Pair
     from probes.kinds.length.side import Ending, Side
     from probes.model import Case, Exchange, Finding
 
 Cut = tuple["Pair", "Ending"]
+MORE = "more pairs (--set pairs=3)"
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """Seconds: the mean of `n` ends; `sure`: how exactly each was measured; `off`: with how far they were apart."""
+
+    seconds: float
+    sure: float
+    off: float
+    n: int
+
+    @classmethod
+    def of(cls, times: Sequence[float], sides: Sequence[Side]) -> Cutoff:
+        sure = max(side.uncertainty for side in sides)
+        return cls(sum(times) / len(times), sure, (max(times) - min(times)) / 2 + sure, len(times))
+
+    def figures(self) -> dict[str, Figure]:
+        low, high = self.seconds - self.off, self.seconds + self.off
+        return {"cutoff": Figure(self.seconds, "s", self.n, low, high)}
+
+    def confidence(self, code: str, exchange: Exchange, pairs: int, *, pure: bool) -> Confidence:
+        """One pair is enough where its time is that of a known timer; one end at any time may be chance, and a vague time
+        is that of some timer always.
+        """
+        known = known_timers(self.seconds, code, exchange, min(self.sure, NEAR))
+        if not pure or (pairs < REPEATS and not known):
+            return Confidence.LOW
+        return Confidence.HIGH if pairs >= REPEATS else Confidence.MEDIUM
 
 
 def plain_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
     """`cuts` are those of `n` pairs whose plain side was ended while the streamed one lived on."""
     pair, ending = cuts[-1]
     plain, stream = pair.plain, pair.stream
-    middle, off = _middle(cuts, plain)
-    pure, speed = len(cuts) == n, Speed.of(stream, pace)
+    cutoff = Cutoff.of([each.seconds for _, each in cuts], [each.plain for each, _ in cuts])
+    middle, pure, speed = cutoff.seconds, len(cuts) == n, Speed.of(stream, pace)
     code = code_of(plain, ending, outlived=True)
-    timers = known_timers(middle, code, plain.sent, off)
-    seen = f"not streamed: {_how(plain.sent)} after {middle:.1f} ± {off:.1f} s; {_outlived(stream)} (through {plain.client})"
+    timers = known_timers(middle, code, plain.sent, cutoff.sure)
+    seen = f"not streamed: {how(plain.sent)} after {middle:.1f} ± {cutoff.off:.1f} s; {_outlived(stream)} (through {plain.client})"
+    streams = all(stream_helps(each.stream) for each, _ in cuts)
     return conclude(
         case,
         code,
         plain.sent,
-        **_of_a_clock(case, plain),
+        **of_a_clock(case, plain),
         factor=Factor.STREAM if pure else None,
         observed=Observed(len(cuts), n),
         control=stream.sent.id,
@@ -45,16 +78,19 @@ def plain_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
         title=f"Long answers that are not streamed are cut after {middle:.1f} s",
         detail=(
             ("seen", seen),
-            ("matches", in_words(timers, middle)),
-            *spoken(plain.sent, middle, off),
+            ("matches", in_words(timers, middle, proven(plain.sent))),
+            *where.way(pair),
+            *spoken(plain.sent, middle, cutoff.off),
             *where.waits(pair),
             *cliff(case, speed, middle),
         ),
-        figures=_cutoff(middle, off, len(cuts)) | speed.figures() | where.figures(pair),
-        confidence=_confidence(n, pure=pure, known=bool(timers)),
+        figures=cutoff.figures() | speed.figures() | where.figures(pair),
+        confidence=cutoff.confidence(code, plain.sent, n, pure=pure),
         reason=None if pure else Reason.MIXED,
-        next_test=_MORE if n < REPEATS else None,
-        advice=advice(timers, _product(plain), speed.longest(middle - off), silent=False),
+        next_test=MORE if n < REPEATS else None,
+        advice=advice(
+            timers, shows(plain), speed.longest(middle - cutoff.off), "stream" if streams else "no stream"
+        ),
         evidence=evidence([pair for pair, _ in cuts]),
     )
 
@@ -63,121 +99,57 @@ def stream_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
     """The streamed side met a clock of its own, at another age than the plain one."""
     pair, ending = cuts[-1]
     stream, code = pair.stream, code_of(pair.stream, ending)
-    middle, off = _middle(cuts, stream)
-    timers = known_timers(middle, code, stream.sent, off)
+    cutoff = Cutoff.of([each.seconds for _, each in cuts], [each.stream for each, _ in cuts])
+    middle, pure = cutoff.seconds, len(cuts) == n
+    timers = known_timers(middle, code, stream.sent, cutoff.sure)
     when = f"after a silence of {middle:.1f} s" if ending.timer == "idle" else f"after {middle:.1f} s"
-    seen = (
-        f"streamed: {shown(stream.sent)}; ended {when} (± {off:.1f} s), {ending.at:.1f} s after the request"
-    )
+    seen = f"streamed: {shown(stream.sent)}; ended {when} (± {cutoff.off:.1f} s), {ending.at:.1f} s after the request"
     return conclude(
         case,
         code,
         stream.sent,
-        **_of_a_clock(case, stream),
+        **of_a_clock(case, stream),
         observed=Observed(len(cuts), n),
         title=f"Long streams are cut {when}",
         detail=(
             ("seen", f"{seen} (through {stream.client})"),
-            ("matches", in_words(timers, middle)),
+            ("matches", in_words(timers, middle, proven(stream.sent))),
+            *where.way(pair),
             *where.waits(pair),
         ),
-        figures=_cutoff(middle, off, len(cuts)) | Speed.of(stream, pace).figures() | where.figures(pair),
-        confidence=_confidence(n, pure=len(cuts) == n, known=bool(timers)),
-        reason=None if len(cuts) == n else Reason.MIXED,
-        next_test=_MORE if n < REPEATS else None,
+        figures=cutoff.figures() | Speed.of(stream, pace).figures() | where.figures(pair),
+        confidence=cutoff.confidence(code, stream.sent, n, pure=pure),
+        reason=None if pure else Reason.MIXED,
+        next_test=MORE if n < REPEATS else None,
         evidence=evidence([pair for pair, _ in cuts]),
     )
 
 
-def both_cut(case: Case, cuts: list[Cut], pace: Pace) -> Finding:
-    """Both sides ended at the same age: before the first token by a clock that streaming does not escape, after it by a
-    limit on the whole.
-    """
-    pair, ending = cuts[-1]
-    plain, code = pair.plain, "timeout.total" if ending.spoke else code_of(pair.plain, _of_plain(pair))
-    ages = [each.at if ending.spoke else _of_plain(p).at for p, each in cuts]
-    middle, off = sum(ages) / len(ages), _spread(ages) + plain.uncertainty
-    timers = known_timers(middle, code, plain.sent, off)
-    said = _said_of_silence(pair, middle, timers, pace) if not ending.spoke else _SAID_OF_WHOLE | {
-        "title": f"Answers are cut after {middle:.1f} s, streamed or not"
-    }  # fmt: skip
-    sides = f"not streamed {_how(plain.sent)}; streamed {shown(pair.stream.sent)}"
-    return conclude(
-        case,
-        code,
-        plain.sent,
-        **_of_a_clock(case, plain),
-        observed=Observed(2 * len(cuts), 2 * len(cuts)),
-        detail=(
-            ("seen", f"both sides ended after {middle:.1f} ± {off:.1f} s: {sides}"),
-            ("because", said.pop("because")),
-            ("matches", in_words(timers, middle)),
-            *spoken(plain.sent, middle, off),
-            *where.waits(pair),
-        ),
-        figures=_cutoff(middle, off, len(cuts)) | where.figures(pair),
-        confidence=Confidence.MEDIUM,
-        next_test=_MORE if len(cuts) < REPEATS else "the same pair straight to the origin",
-        evidence=evidence([pair for pair, _ in cuts]),
-        **said,
-    )
-
-
-_MORE = "more pairs (--set pairs=3)"
-_SAID_OF_WHOLE: dict[str, Any] = {
-    "because": "both sides were ended at the same age while tokens were flowing, so it is a limit on the whole answer"
-}
-
-
-def _said_of_silence(pair: Pair, middle: float, timers: Any, pace: Pace) -> dict[str, Any]:
-    tokens = Speed.of(pair.stream, pace).longest(middle)
-    return {
-        "title": f"What has no first token within {middle:.1f} s is cut, streamed or not",
-        "because": "the stream was silent before its first token and was ended at the same age: streaming is no way out",
-        "advice": advice(timers, _product(pair.plain), tokens, silent=True),
-    }
-
-
-def _of_plain(pair: Pair) -> Ending:
-    ending = pair.plain.ending
-    assert ending is not None
-    return ending
-
-
-def _of_a_clock(case: Case, side: Side) -> dict[str, Any]:
+def of_a_clock(case: Case, side: Side) -> dict[str, Any]:
     """Who closed a connection without an answer can't be seen from here."""
     unproven = side.sent.status is None or side.sent.status < 400
     return {
-        **({"layer": Layer.UNKNOWN, "product": None, "vendor_code": None} if unproven else {}),
+        **(NOBODY if unproven else {}),
         "client": side.client,
         "conditions": conditions(case, side.client, side.sent, side.call.trial.deadline),
     }
 
 
-def _cutoff(middle: float, off: float, n: int) -> dict[str, Figure]:
-    return {"cutoff": Figure(middle, "s", n, middle - off, middle + off)}
+NOBODY: dict[str, Any] = {"layer": Layer.UNKNOWN, "product": None, "vendor_code": None}
 
 
-def _middle(cuts: list[Cut], side: Side) -> tuple[float, float]:
-    """The mean, and how far off it may be."""
-    seconds = [ending.seconds for _, ending in cuts]
-    return sum(seconds) / len(seconds), _spread(seconds) + side.uncertainty
+def shows(side: Side) -> tuple[str, ...]:
+    """The products that its answer shows: who made it, then those that it passed."""
+    made, maker = side.sent.attribution, proven(side.sent)
+    passed = made.transit if made is not None and side.sent.status is not None else ()
+    return (*((maker,) if maker else ()), *passed)
 
 
-def _spread(seconds: list[float]) -> float:
-    return (max(seconds) - min(seconds)) / 2
-
-
-def _confidence(pairs: int, *, pure: bool, known: bool) -> Confidence:
-    """One pair is enough where its time is that of a known timer; one end at any time may be chance."""
-    if not pure or (pairs < REPEATS and not known):
-        return Confidence.LOW
-    return Confidence.HIGH if pairs >= REPEATS else Confidence.MEDIUM
-
-
-def _product(side: Side) -> str | None:
-    made = side.sent.attribution
-    return made.product if made is not None and side.sent.status is not None else None
+def stream_helps(stream: Side) -> bool:
+    """It was whole, or its tokens still came when the probe itself gave it up."""
+    return stream.good or (
+        stream.ending is None and stream.ttft is not None and stream.sent.error is not None
+    )
 
 
 def _outlived(stream: Side) -> str:
@@ -188,7 +160,7 @@ def _outlived(stream: Side) -> str:
     )
 
 
-def _how(exchange: Exchange) -> str:
+def how(exchange: Exchange) -> str:
     if exchange.status is None:
         return f"ended without an answer ({exchange.error.kind if exchange.error else 'closed'})"
     return (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import conclude, outcome_code
-from probes.kinds.length import where
+from probes.kinds.length.both import both_cut
 from probes.kinds.length.client_limit import client_gave_up
-from probes.kinds.length.clock import is_clock, same_time
-from probes.kinds.length.cutoff import both_cut, plain_cut, stream_cut
-from probes.kinds.length.limits import conditions
+from probes.kinds.length.clock import at_any_time, is_clock, same_time
+from probes.kinds.length.cutoff import plain_cut, stream_cut
+from probes.kinds.length.failed import ended_at_any_time, other_failure
 from probes.kinds.length.pair import evidence
 from probes.kinds.length.uncut import not_cut
 from probes.kinds.words import listed, shown
@@ -34,21 +35,41 @@ def judged(case: Case, held: Held) -> list[Finding]:
     if len(together) == len(pairs) and all(
         ending.spoke or is_clock(p.plain, p.plain.ending) for p, ending in together if p.plain.ending
     ):
-        return [both_cut(case, together, held.pace)]
+        return [_both(case, held, together)]
     plain = _clocks([(pair, ending) for pair in pairs if (ending := pair.cut) is not None], "plain")
     stream = _clocks(
         [(pair, ending) for pair in pairs if (ending := pair.stream_alone) is not None], "stream"
     )
     if plain and max(ending.at for _, ending in plain) < float(case.params["at_least"]):
         plain = []
-    found = [plain_cut(case, plain, len(pairs), held.pace)] if plain else []
-    found += [stream_cut(case, stream, len(pairs), held.pace)] if stream else []
-    if found:
-        return found
-    if held.whole:
+    found = [_one_side(case, held, plain, "plain")] if plain else []
+    found += [_one_side(case, held, stream, "stream")] if stream else []
+    if held.uncut:
         return not_cut(case, held)
+    told = [*(pair.plain for pair, _ in plain), *(pair.stream for pair, _ in stream)]
+    rest = [side for pair in pairs for side in pair.sides if not side.good and side not in told]
+    if found:
+        others = [side for side in rest if not by_us(side.sent)]
+        return [*found, *([other_failure(case, pairs, others)] if others else [])]
     given_up = client_gave_up(case, [side for pair in pairs for side in pair.sides])
-    return [_other_failure(case, pairs) if given_up is None else given_up]
+    return [other_failure(case, pairs, rest) if given_up is None else given_up]
+
+
+def _both(case: Case, held: Held, cuts: list[Cut]) -> Finding:
+    sides = [pair.stream for pair, _ in cuts]
+    if at_any_time(
+        [(pair.stream, replace(ending, seconds=ending.at, timer="total")) for pair, ending in cuts]
+    ):
+        return ended_at_any_time(case, cuts, sides, len(cuts))
+    return both_cut(case, cuts, held.pace)
+
+
+def _one_side(case: Case, held: Held, cuts: list[Cut], which: str) -> Finding:
+    sides: list[Side] = [getattr(pair, which) for pair, _ in cuts]
+    n = len(held.pairs)
+    if at_any_time([(side, ending) for side, (_, ending) in zip(sides, cuts, strict=True)]):
+        return ended_at_any_time(case, cuts, sides, n)
+    return (plain_cut if which == "plain" else stream_cut)(case, cuts, n, held.pace)
 
 
 def _clocks(cuts: list[Cut], which: str) -> list[Cut]:
@@ -92,32 +113,3 @@ def _not_even_sent(case: Case, pairs: Sequence[Pair]) -> Finding:
         detail=(("seen", said), *((("beside", others),) if others else ())),
         evidence=evidence(pairs),
     )
-
-
-def _other_failure(case: Case, pairs: Sequence[Pair]) -> Finding:
-    """Something failed, but not as a clock that ends one side in the life of the other."""
-    sides = [side for pair in pairs for side in pair.sides]
-    failed = [side for side in sides if not side.good]
-    bad = failed[0].sent
-    return conclude(
-        case,
-        outcome_code(bad),
-        bad,
-        **({"verdict": Verdict.INCONCLUSIVE, "reason": Reason.TOO_FEW} if by_us(bad) else {}),
-        client=failed[0].client,
-        observed=Observed(len(failed), len(sides)),
-        detail=(
-            ("seen", "; ".join(f"{side.name}: {shown(side.sent)}" for side in sides)),
-            ("because", _because(failed)),
-            *where.waits(pairs[-1]),
-        ),
-        confidence=Confidence.LOW,
-        conditions=conditions(case, failed[0].client, bad, failed[0].call.trial.deadline),
-        evidence=evidence(pairs),
-    )
-
-
-def _because(failed: Sequence[Side]) -> str:
-    if all(not side.streamed for side in failed):
-        return "only what was not streamed failed, but not as a timer does"
-    return "streaming is not the cause"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from probes import timers
 from probes.config import conversation, endpoints
 from probes.errors import UsageError
-from probes.kinds.length.side import REFUSED_WITHIN, Side, waited
+from probes.kinds.length.side import REFUSED_WITHIN, Side
+from probes.kinds.length.spans import waited
 from probes.model import Ask, Trial
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def tells(call: Call) -> bool:
         return False
     came = side.last.status is not None and side.last.timeline.first_token is not None
     ending = side.ending
-    return side.good or came or (ending is not None and ending.at >= REFUSED_WITHIN)
+    return side.whole or came or (ending is not None and ending.at >= REFUSED_WITHIN)
 
 
 def hold_for(case: Case, products: tuple[str, ...]) -> float:

@@ -61,5 +61,15 @@ class Pair:
         return self.plain.uncertainty + self.stream.uncertainty + _OWN * ending.at
 
 
+def held(pairs: Sequence[Pair]) -> float | None:
+    """Seconds below which nothing was cut that is not streamed; `None` where one of those was not answered."""
+    plains = [pair.plain for pair in pairs]
+    return min(side.answered or 0.0 for side in plains) if all(side.good for side in plains) else None
+
+
+def in_words(held: float | None) -> tuple[tuple[str, str], ...]:
+    return () if held is None else (("held", f"not streamed: no cut below {held:.1f} s; not tested beyond"),)
+
+
 def evidence(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(side.last.id for pair in pairs for side in pair.sides if side.last is not None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from probes.attribution import is_api_answer, is_refusal
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import outcome_code
+from probes.kinds.length.spans import counted, survived, tpot, waited
 from probes.model import Ask
 
 if TYPE_CHECKING:
@@ -23,13 +24,29 @@ _SILENT = 20
 _TIMERS_OWN = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT})
 _LENGTH = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete"})
 """Words of the dialects for an answer that ended at its cap."""
+COUNTED_APART = 16
+"""Tokens by which a gateway that counts with another tokenizer may differ from the cap that was kept."""
 _SUCCESS = range(200, 300)
+_AT_ONCE = 1.0
+"""Seconds after the headers: what is whole by then came with them."""
+_COSTUMES = frozenset(
+    {
+        "body.html",
+        "body.empty",
+        "body.not_json",
+        "body.error_in_200",
+        "stream.truncated",
+        "stream.masked",
+        "stream.error_event",
+    }
+)
+"""What a 200 is that somebody ended; any other that came whole, such as JSON for a stream, is wrong by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """`timer`: of what kind the clock was; `at`: seconds since the request was sent whole; `seconds`: what such a clock
-    had counted by then, of an `idle` one the silence alone. `spoke`: a token had come.
+    had counted by then, of an `idle` one the silence alone. `spoke`: a token had come, or the beginning of an answer.
     """
 
     timer: Literal["first_byte", "idle", "total", "upload"]
@@ -85,7 +102,14 @@ class Side:
     def ending(self) -> Ending | None:
         """How something other than us, its client and the API itself ended it before it was whole."""
         last = self.last
-        if last is None or self.good or by_us(last) or _by_client(last) or _answered_by_api(last):
+        if (
+            last is None
+            or self.good
+            or by_us(last)
+            or _by_client(last)
+            or _refused_by_api(last)
+            or self.whole
+        ):
             return None
         line, error = last.timeline, last.error
         if error is not None and error.phase == "upload":
@@ -97,17 +121,38 @@ class Side:
             return None if at is None else Ending("upload" if late else "first_byte", at, at)
         return self._midway(last)
 
+    @property
+    def whole(self) -> bool:
+        """Under 200 to its last byte, though perhaps not what was asked for: nobody ended it."""
+        last = self.last
+        if last is None or last.error is not None or last.status not in _SUCCESS:
+            return False
+        code = outcome_code(last)
+        return code not in _COSTUMES and (self.streamed or code != "body.shape")
+
     def _midway(self, last: Exchange) -> Ending | None:
         """After the status: by a silence, or while something still came. An error event is what ends it, not a sign of life."""
         line = last.timeline
         at = waited(last, line.last_byte if last.facts.get("errors") else line.end)
+        opened, whole = waited(last, line.headers), self.answered
+        if (
+            last.error is None
+            and outcome_code(last).startswith("body.")
+            and opened is not None
+            and whole is not None
+        ):
+            at_once = whole - opened < _AT_ONCE
+            return Ending("first_byte", opened, opened) if at_once else Ending("total", whole, whole)
         heard = line.last_token if last.facts.get("errors") else line.last_byte
-        since = waited(last, heard if heard is not None else line.headers)
-        if at is None or since is None:
+        heard = heard if heard is not None else line.headers
+        if at is None or heard is None:
             return None
-        silence, spoke = at - since, line.first_token is not None
+        silence = at - (waited(last, heard) or 0.0)
+        spoke = line.first_token is not None or (not self.streamed and bool(last.body_head.strip()))
         idle = silence >= max(REFUSED_WITHIN, _SILENT * (self.tpot or 0.0))
-        return Ending("idle", at, silence, spoke) if idle else Ending("total", at, at, spoke)
+        if idle and silence > survived(last, heard) + self.uncertainty:
+            return Ending("idle", at, silence, spoke)
+        return Ending("total", at, at, spoke)
 
     @property
     def lived(self) -> float | None:
@@ -116,7 +161,7 @@ class Side:
             return None
         if (ending := self.ending) is not None:
             return ending.at
-        if self.good:
+        if self.good or self.whole:
             return self.answered
         return waited(self.last, self.last.timeline.end) if by_us(self.last) else None
 
@@ -139,11 +184,26 @@ class Side:
 
     @property
     def tokens(self) -> int | None:
-        """By the server's own count; where it counts nothing and stopped at the cap, the cap."""
+        """By the server's own count; the cap, where it stopped there and counts nothing or fewer than its chunks were."""
         if self.last is None:
             return None
-        at_cap = self.last.facts.get("finish_reason") in _LENGTH
-        return counted(self.last) or (self.cap if at_cap and not self.last.facts.get("usage") else None)
+        made = counted(self.last)
+        if self.at_cap and not self.last.facts.get("usage"):
+            return self.cap
+        if made is not None and self.disagrees and int(self.last.facts.get("tokens") or 0) > made:
+            return self.cap
+        return made or None
+
+    @property
+    def at_cap(self) -> bool:
+        """By its finish reason, which no count overrules."""
+        return self.last is not None and self.last.facts.get("finish_reason") in _LENGTH
+
+    @property
+    def disagrees(self) -> bool:
+        """Its finish reason says that the cap was reached, its usage that fewer tokens were made."""
+        made = counted(self.last) if self.last is not None else None
+        return self.at_cap and made is not None and made < self.cap - COUNTED_APART
 
     @property
     def tpot(self) -> float | None:
@@ -156,32 +216,14 @@ class Side:
         return max(2 * (connect or 0.0), _JITTER) + float(self.call.conditions.get("resolution", 0.0))
 
 
-def waited(exchange: Exchange, until: float | None) -> float | None:
-    """Seconds since the request was sent whole: that is when an edge's first-byte timer starts."""
-    since = exchange.timeline.upload_end
-    return None if until is None or since is None else until - since
-
-
-def counted(exchange: Exchange) -> int | None:
-    """Output tokens in the server's usage."""
-    usage = exchange.facts.get("usage") or {}
-    tokens = usage.get("completion_tokens", usage.get("output_tokens"))
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None
-
-
-def tpot(exchange: Exchange, tokens: int | None) -> float | None:
-    """Seconds per output token of a stream of `tokens`: a chunk is not one."""
-    line = exchange.timeline
-    if tokens is None or tokens < 2 or line.first_token is None or line.last_token is None:
-        return None
-    return (line.last_token - line.first_token) / (tokens - 1)
-
-
 def _by_client(exchange: Exchange) -> bool:
     """A time-out of the client's own."""
     return exchange.error is not None and exchange.error.kind == "timeout"
 
 
-def _answered_by_api(exchange: Exchange) -> bool:
-    """408 and 504 are a clock's, whoever says them."""
-    return exchange.error is None and is_api_answer(exchange) and exchange.status not in _TIMERS_OWN
+def _refused_by_api(exchange: Exchange) -> bool:
+    """408 and 504 are a clock's, whoever says them, and what comes under 200 may be."""
+    refused = exchange.status is not None and exchange.status >= HTTPStatus.BAD_REQUEST
+    return (
+        refused and exchange.error is None and is_api_answer(exchange) and exchange.status not in _TIMERS_OWN
+    )

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
 from probes.kinds.length import where
-from probes.kinds.length.cliff import Speed, cliff, reaches
+from probes.kinds.length.cliff import Speed, reaches
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.pair import evidence
+from probes.kinds.length.side import COUNTED_APART
 from probes.kinds.words import shown
 from probes.model import Figure, Observed, Reason
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from probes.kinds.length.side import Side
     from probes.model import Case, Finding
 
-_COUNTED_APART = 16
-"""Tokens by which a gateway that counts with another tokenizer may differ from the cap that was kept."""
+_OTHER = 5.0
+"""Times as fast as the streamed side."""
 
 
 def not_cut(case: Case, held: Held) -> list[Finding]:
@@ -27,11 +28,14 @@ def not_cut(case: Case, held: Held) -> list[Finding]:
     seconds = held.seconds
     short = seconds < held.goal
     speed = Speed.of(pair.stream, held.pace)
-    streamed = f"streamed: complete after {pair.stream.answered or 0.0:.1f} s"
+    lived = f"{pair.stream.lived or 0.0:.1f} s"
+    streamed = "streamed: " + (
+        f"complete after {lived}" if pair.stream.good else f"given up by the probe after {lived}"
+    )
     found = conclude(
         case,
         "not_measured" if short else "ok",
-        None if short else pair.plain.sent,
+        None if short or not pair.plain.good else pair.plain.sent,
         client=pair.plain.client,
         observed=Observed(0, len(held.pairs)),
         title=f"No cut below {seconds:.1f} s; not tested beyond",
@@ -74,24 +78,42 @@ def _means(held: Held, plain: Side) -> str:
 
 
 def by_itself(plain: Side) -> bool:
-    """The model ended before its cap."""
+    """The model ended before its cap; a finish reason that says otherwise is not overruled by a count."""
+    if plain.at_cap or not plain.good:
+        return False
     tokens = plain.tokens
-    finish = plain.sent.facts.get("finish_reason")
     if tokens is not None:
         return tokens < plain.cap
-    return finish in {"stop", "end_turn", "completed"}
+    return plain.sent.facts.get("finish_reason") in {"stop", "end_turn", "completed"}
 
 
 def _why_short(held: Held, plain: Side) -> list[tuple[str, str]]:
     goal = f"before the {held.goal:g} s that were to be held"
     tokens, cap, finish = plain.tokens, plain.cap, plain.sent.facts.get("finish_reason")
     rows = []
+    if not plain.good:
+        rows.append(("because", f"the probe itself gave it up after {held.seconds:.1f} s, {goal}"))
+        return rows
+    if plain.disagrees:
+        rows.append(
+            (
+                "usage",
+                f"the finish reason ({finish}) says that the cap of {cap:,} tokens was reached, the usage that {tokens:,} were made: they disagree",
+            )
+        )
+    if (slower := held.pairs[-1].stream.lived or 0.0) > _OTHER * held.seconds:
+        rows.append(
+            (
+                "beside",
+                f"streamed, the same length took {slower:.1f} s and more: this answer did not come from the same work (a cache, or another model)",
+            )
+        )
     if by_itself(plain):
         many = f"{tokens:,}" if tokens is not None else "fewer"
         rows.append(
             ("because", f"the model ended by itself after {many} of {cap:,} tokens ({finish}), {goal}")
         )
-    elif tokens is not None and tokens > cap + _COUNTED_APART:
+    elif tokens is not None and tokens > cap + COUNTED_APART:
         rows.append(
             ("because", f"the server made {tokens:,} tokens where {cap:,} were the most; it ended {goal}")
         )
@@ -120,7 +142,9 @@ def _short(held: Held, plain: Side) -> dict[str, Any]:
     if held.means.lowered == BUDGET and not by_itself(plain):
         advice = "Raise the target's budget (--max-tokens-total, --max-usd), or hold for less (--set hold=S)."
         return {"reason": Reason.BUDGET, "advice": advice}
-    if by_itself(plain):
+    if not plain.good:
+        advice = "Wait longer for it (--set deadline=SECONDS), or hold for less (--set hold=S)."
+    elif by_itself(plain):
         advice = "Let a model answer that goes on (--set engine=vllm where it is one), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
     else:
         advice = "Ask for a longer answer (--set tokens=N), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
@@ -148,7 +172,6 @@ def _early(case: Case, held: Held, plain: Side) -> Finding:
                 "so",
                 "no first-byte timer can end such an answer, and none was tested here; nor can the status say that it failed",
             ),
-            *cliff(case, Speed(None, None), 0.0),
         ),
         figures=where.figures(held.pairs[-1]),
         conditions=conditions(case, plain.client, plain.sent, plain.call.trial.deadline),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.kinds.length.side import waited
-from probes.kinds.words import duration
+from probes.kinds.length.spans import waited
+from probes.kinds.words import duration, listed
 from probes.model import Figure
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ def _said(side: Side) -> str:
     if not side.streamed and side.good and side.answered is not None:
         marks.append(f"whole {duration(side.answered)}")
     return ", ".join(marks) or "nothing came"
+
+
+def way(pair: Pair) -> tuple[tuple[str, str], ...]:
+    """The products that the answers passed on their way, who made them apart; none of them need have ended anything."""
+    made = [side.sent.attribution for side in pair.sides if side.last is not None]
+    makers = {each.product for each in made if each is not None}
+    passed = dict.fromkeys(name for each in made if each is not None for name in each.transit)
+    names = [name for name in passed if name not in makers]
+    return (("through", f"{listed(names)}, as the headers show"),) if names else ()
 
 
 def figures(pair: Pair) -> dict[str, Figure]:
