@@ -151,6 +151,8 @@ def test_both_ended_at_the_same_age(how, pairs):
     (found,), _ = length(cut_stream(100.02, how), ended(100.0, how), pairs=pairs)
     assert (found.code, found.verdict, found.factor) == ("timeout.total", Verdict.FAIL, None)
     assert found.figures["cutoff"].value == pytest.approx(100.02)
+    assert "limit on the whole answer" in dict(found.detail)["because"]
+    assert found.advice.startswith("Cap answers at ")
 
 
 SILENT = {
@@ -173,18 +175,21 @@ def test_a_stream_that_is_silent_before_its_first_token(streamed, paced):
 
 
 @pytest.mark.parametrize(
-    "streamed, code, cutoff",
-    [(cut_stream(180.0), "timeout.total", 180.0), (cut_stream(200.0, silent_for=125.0), "timeout.idle", 125.0)],
-    ids=["while tokens flow", "after a silence"],
+    "streamed, code, cutoff, says",
+    [
+        (cut_stream(180.0), "stream.truncated", 180.0, "not known whether a timer"),
+        (cut_stream(300.0), "timeout.total", 300.0, "Vercel function duration (300 s)"),
+        (cut_stream(200.0, silent_for=125.0), "timeout.idle", 125.0, "Cloudflare proxy read timeout (between two reads) (125 s)"),
+    ],
+    ids=["at no known time", "at a known one", "after a silence"],
 )  # fmt: skip
-def test_the_stream_alone_is_ended(streamed, code, cutoff):
+def test_the_stream_alone_is_ended(streamed, code, cutoff, says):
     """A silence before the end is what ended it; its clock is the silence, not the age."""
-    known = "unknown" if code == "timeout.total" else "Cloudflare"
-    (found,), _ = length(streamed, plain(250.0))
-    expected = code if known != "unknown" else "stream.truncated"
-    assert (found.code, found.verdict, found.factor) == (expected, Verdict.FAIL, None)
-    if code == "timeout.idle":
-        assert found.figures["cutoff"].value == pytest.approx(cutoff)
+    (found,), _ = length(streamed, plain(350.0))
+    assert (found.code, found.verdict, found.factor) == (code, Verdict.FAIL, None)
+    assert found.figures["cutoff"].value == pytest.approx(cutoff)
+    assert says in "; ".join(text for _, text in found.detail)
+    assert "no cut below 350.0 s" in dict(found.detail)["held"]
 
 
 def test_an_error_event_after_a_silence():
@@ -246,13 +251,13 @@ def test_a_request_that_was_not_taken_in_time():
 def test_both_ended_at_different_ages():
     """Two ends at two ages are no timer of the whole."""
     found, _ = length(cut_stream(63.0), ended(100.0, "closed"))
-    assert worst(found) is Verdict.FAIL
-    assert not [f for f in found if f.code == "timeout.total" or f.factor is not None]
+    assert [(f.code, f.verdict, f.factor) for f in found] == [("stream.truncated", Verdict.FAIL, None)]
+    assert "both failed, after 63.0 s and 100.0 s" in dict(found[0].detail)["because"]
 
 
 def test_our_own_deadline_proves_nothing():
-    """A side that we gave up on is not a side that was cut."""
-    (found,), _ = length(whole=ended(150.0, "deadline"))
+    """A side that we gave up on, long after the other was there, is neither cut nor held."""
+    (found,), _ = length(whole=ended(300.0, "deadline"))
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.factor is None
 

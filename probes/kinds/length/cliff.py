@@ -102,4 +102,4 @@ def _raising(timers: Sequence[Timer], shown: Sequence[str], what: str) -> str:
 
 
 def ms(seconds: float) -> str:
-    return f"{seconds * 1000:.3g} ms"
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

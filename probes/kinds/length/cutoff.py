@@ -10,7 +10,7 @@ from probes.kinds.length import where
 from probes.kinds.length.cliff import Speed, advice, cliff
 from probes.kinds.length.clock import NEAR, code_of, in_words, known_timers, proven, spoken
 from probes.kinds.length.limits import conditions
-from probes.kinds.length.pair import evidence
+from probes.kinds.length.pair import evidence, uncut_for, uncut_in_words
 from probes.kinds.words import shown
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason
 from probes.twins import REPEATS, confounders
@@ -114,6 +114,7 @@ def stream_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
         detail=(
             ("seen", f"{seen} (through {stream.client})"),
             ("matches", in_words(timers, middle, proven(stream.sent))),
+            *uncut_in_words(uncut_for([each for each, _ in cuts])),
             *where.way(pair),
             *where.waits(pair),
         ),

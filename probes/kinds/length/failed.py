@@ -8,12 +8,13 @@ from probes.kinds.by_us import by_us, told_of_us
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.length import where
 from probes.kinds.length.clock import at_any_time
-from probes.kinds.length.cutoff import MORE, Cutoff, how
+from probes.kinds.length.cutoff import MORE, Cutoff, how, of_a_clock
 from probes.kinds.length.limits import conditions
-from probes.kinds.length.pair import evidence
+from probes.kinds.length.pair import evidence, uncut_for, uncut_in_words
 from probes.kinds.length.side import REFUSED_WITHIN
 from probes.kinds.words import listed, shown
 from probes.model import Confidence, Factor, Figure, Observed, Reason, Verdict, WhoActs
+from probes.output_cap import ours_refused
 from probes.response import Response, at
 from probes.twins import REPEATS
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from probes.model import Case, Finding
 
 _SHOWN = 200
+_NAMED = 4
 _ORIGIN = "the same pair straight to the origin"
 
 
@@ -42,10 +44,11 @@ def ended_at_any_time(case: Case, cuts: list[Cut], sides: Sequence[Side], n: int
         case,
         outcome_code(last.sent),
         last.sent,
-        client=last.client,
+        **of_a_clock(case, last),
         factor=Factor.STREAM if proven else None,
+        **({"control": pairs[-1].stream.sent.id, "variant": last.sent.id} if plain else {}),
         observed=Observed(len(cuts), n),
-        title=f"Long {'answers that are not streamed' if plain else 'streams'} are ended, each after another time",
+        title=f"Long {'answers that are not streamed' if plain else 'streams'} are ended at {_seconds(cuts)}: not one clock",
         detail=(
             ("seen", f"{last.name}: {listed(ages)}"),
             ("because", "these are not one clock's: no timer is named, and no length is known to be safe"),
@@ -58,9 +61,17 @@ def ended_at_any_time(case: Case, cuts: list[Cut], sides: Sequence[Side], n: int
         next_test=MORE if n < REPEATS else _ORIGIN,
         advice="Look in the logs of the layer that answered for what ended them: a restart, a worker that was killed, a limit "
         "on load.",
-        conditions=conditions(case, last.client, last.sent, last.call.trial.deadline),
         evidence=evidence(pairs),
     )  # fmt: skip
+
+
+def _seconds(cuts: list[Cut]) -> str:
+    times = [f"{ending.seconds:.1f}" for _, ending in cuts]
+    return (
+        f"{listed(times)} s"
+        if len(times) <= _NAMED
+        else f"{min(times, key=float)} to {max(times, key=float)} s"
+    )
 
 
 def other_failure(case: Case, pairs: Sequence[Pair], failed: Sequence[Side]) -> Finding:
@@ -69,8 +80,7 @@ def other_failure(case: Case, pairs: Sequence[Pair], failed: Sequence[Side]) -> 
     side = next((each for each in failed if not by_us(each.sent)), failed[0])
     bad = side.sent
     cutoff = _perhaps_a_clock(failed)
-    plains = [each for each in sides if not each.streamed]
-    held = min(each.answered or 0.0 for each in plains) if all(each.good for each in plains) else None
+    uncut = uncut_for(pairs)
     told = _of_the_ask(case, failed) or told_of_us(case, bad)
     if cutoff is not None and len(pairs) < REPEATS:
         told = {"next_test": MORE} | told
@@ -84,17 +94,13 @@ def other_failure(case: Case, pairs: Sequence[Pair], failed: Sequence[Side]) -> 
             ("seen", "; ".join(f"{each.name}: {shown(each.sent)}" for each in sides)),
             *_message(side),
             ("because", _because(failed, sides)),
-            *(
-                ()
-                if held is None
-                else (("held", f"not streamed: no cut below {held:.1f} s; not tested beyond"),)
-            ),
+            *uncut_in_words(uncut),
             *where.way(pairs[-1]),
             *where.waits(pairs[-1]),
         ),
         figures=where.figures(pairs[-1])
         | (cutoff.figures() if cutoff is not None else {})
-        | ({} if held is None else {"held": Figure(held, "s", len(plains))}),
+        | ({} if uncut is None else {"held": Figure(uncut, "s", len(pairs))}),
         confidence=Confidence.LOW,
         conditions=conditions(case, side.client, bad, side.call.trial.deadline),
         evidence=evidence(pairs),
@@ -132,8 +138,8 @@ def _because(failed: Sequence[Side], sides: Sequence[Side]) -> str:
     after = f"after {ages}" if ages != "at once" else ages
     others = all(side.good for side in sides if side not in failed)
     if all(side.streamed for side in failed):
-        rest = "the same request that was not streamed was answered, so" if others else "so far"
-        return f"only what was streamed broke, {after}: {rest} not known whether a timer did it"
+        beside = ", while the same request that was not streamed was answered" if others else ""
+        return f"only what was streamed broke, {after}{beside}: not known whether a timer did it"
     if all(not side.streamed for side in failed):
         return f"only what was not streamed failed, {after}: not known whether a timer did it"
     return f"streamed and not, both failed, {after}: streaming makes no difference to that"
@@ -149,7 +155,8 @@ def _is_refused(side: Side) -> bool:
 
 def _of_the_ask(case: Case, failed: Sequence[Side]) -> dict[str, Any]:
     """The short stream was taken, so what is refused of the long one is what the probe chose: its length."""
-    if not all(_is_refused(side) for side in failed) or not any(side.streamed for side in failed):
+    ours = any(side.streamed for side in failed) or all(ours_refused(side.sent) for side in failed)
+    if not all(_is_refused(side) for side in failed) or not ours:
         return {}
     cap = failed[0].cap
     prompt = " or a shorter prompt (--set prompt_tokens=N)" if case.params["prompt_tokens"] else ""

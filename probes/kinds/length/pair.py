@@ -61,13 +61,13 @@ class Pair:
         return self.plain.uncertainty + self.stream.uncertainty + _OWN * ending.at
 
 
-def held(pairs: Sequence[Pair]) -> float | None:
+def uncut_for(pairs: Sequence[Pair]) -> float | None:
     """Seconds below which nothing was cut that is not streamed; `None` where one of those was not answered."""
     plains = [pair.plain for pair in pairs]
     return min(side.answered or 0.0 for side in plains) if all(side.good for side in plains) else None
 
 
-def in_words(held: float | None) -> tuple[tuple[str, str], ...]:
+def uncut_in_words(held: float | None) -> tuple[tuple[str, str], ...]:
     return () if held is None else (("held", f"not streamed: no cut below {held:.1f} s; not tested beyond"),)
 
 

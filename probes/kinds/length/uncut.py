@@ -42,6 +42,7 @@ def not_cut(case: Case, held: Held) -> list[Finding]:
         detail=(
             ("seen", f"not streamed: {_whole(pair.plain)}; {streamed}, by {_means(held, pair.plain)}"),
             *(_why_short(held, pair.plain) if short else ()),
+            *_disagreement(pair.plain),
             *(() if held.remark is None else (("also", held.remark),)),
             *where.waits(pair),
             *reaches(speed, seconds),
@@ -68,8 +69,17 @@ def no_means(case: Case, client: str, why: str) -> Finding:
 
 
 def _whole(plain: Side) -> str:
+    if not plain.good:
+        return shown(plain.sent)
     counted = f", {plain.tokens:,} tokens" if plain.tokens is not None else ", not counted"
     return f"{shown(plain.sent)}{counted}"
+
+
+def _disagreement(plain: Side) -> tuple[tuple[str, str], ...]:
+    if not plain.disagrees:
+        return ()
+    finish = f"the finish reason ({plain.sent.facts.get('finish_reason')}) says that the cap of {plain.cap:,} tokens was reached"
+    return (("usage", f"{finish}, the usage that {plain.tokens:,} were made: they disagree"),)
 
 
 def _means(held: Held, plain: Side) -> str:
@@ -94,13 +104,6 @@ def _why_short(held: Held, plain: Side) -> list[tuple[str, str]]:
     if not plain.good:
         rows.append(("because", f"the probe itself gave it up after {held.seconds:.1f} s, {goal}"))
         return rows
-    if plain.disagrees:
-        rows.append(
-            (
-                "usage",
-                f"the finish reason ({finish}) says that the cap of {cap:,} tokens was reached, the usage that {tokens:,} were made: they disagree",
-            )
-        )
     if (slower := held.pairs[-1].stream.lived or 0.0) > _OTHER * held.seconds:
         rows.append(
             (
