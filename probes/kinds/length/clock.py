@@ -25,7 +25,7 @@ _SAME = 0.25
 """Seconds."""
 _PART = 0.01
 """Of the time: as far as the ends of one clock may be from their middle, or `NEAR` where that is more."""
-_LIBRARIES = frozenset({"OpenAI SDK", "Anthropic SDK", "undici", "aiohttp", "httpx", "OkHttp", "LangChain"})
+LIBRARIES = frozenset({"OpenAI SDK", "Anthropic SDK", "undici", "aiohttp", "httpx", "OkHttp", "LangChain"})
 """Whose timers run on the client's side: no suspects for an end that came from the other one."""
 _TIMED_OUT = re.compile(r"\btime[ds]?[ -]?out\b|\bdeadline exceeded\b", re.IGNORECASE)
 _SPOKEN = re.compile(
@@ -102,7 +102,7 @@ def _suspects(seconds: float, kind: str, product: str | None, off: float) -> tup
     return tuple(
         timer
         for timer in match(seconds, kind, product, off)
-        if (timer.product == product if product is not None else timer.product not in _LIBRARIES)
+        if (timer.product == product if product is not None else timer.product not in LIBRARIES)
     )
 
 
