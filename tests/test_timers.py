@@ -56,6 +56,12 @@ def test_a_timer_says_where_its_figure_is_from(timer):
     assert timer.since is None or re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", timer.since)
 
 
+def test_no_timer_rests_on_hearsay():
+    """A maker's own page, repository or tracker, not a gist, a stranger's issue or another's package."""
+    hearsay = ("gist.github.com", "pub.dev", "mandarini", "herokaijp")
+    assert not [t.source for t in timers() if any(name in t.source for name in hearsay)]
+
+
 def test_no_timer_stands_twice():
     """One row for each figure of each kind."""
     rows = [(t.product, t.timer, t.kind, t.seconds) for t in timers()]
@@ -104,7 +110,16 @@ def test_libraries_without_a_timer_have_none():
 
 @pytest.mark.parametrize(
     "product, seconds",
-    [("Cloudflare", 125), ("nginx", 60), ("AWS ALB", 60), ("CloudFront", 30), ("Caddy", None), (None, None)],
+    [
+        ("Cloudflare", 125),
+        ("nginx", 60),
+        ("AWS ALB", 60),
+        ("CloudFront", 30),
+        ("Akamai", 20),
+        ("Fastly", 15),
+        ("Caddy", None),
+        (None, None),
+    ],
 )
 def test_what_a_timer_is_where_nobody_touched_it(product, seconds):
     """Not what it once was, and not what it may be raised to."""
