@@ -453,7 +453,7 @@ def test_a_given_cap_is_taken():
 def test_a_model_that_reasons_is_made_to_think():
     """Where the short stream showed that it reasons, the effort is raised; else it is asked to count."""
     seen = stream(tokens=TOKENS)
-    seen = replace(seen, timeline=replace(seen.timeline, first_content=9.0))
+    seen = replace(seen, facts={**seen.facts, "reasoned": 40})
     _, server = length(pace=seen)
     assert {(c.trial.request.recipe, c.trial.request.effort) for c in server.calls if c.trial.pair} == {
         ("ponder", "high")
@@ -464,6 +464,24 @@ def test_a_model_that_reasons_is_made_to_think():
     }
     _, server = length(pace=seen, means="output")
     assert {c.trial.request.recipe for c in server.calls if c.trial.pair} == {"count"}
+
+
+@pytest.mark.parametrize(
+    ("usage", "reasons"),
+    [
+        ({}, False),
+        ({"completion_tokens_details": {"reasoning_tokens": 0}}, False),
+        ({"completion_tokens_details": {"reasoning_tokens": 7}}, True),
+        ({"output_tokens_details": {"reasoning_tokens": 7}}, True),
+    ],
+    ids=["a call of a tool", "counted as none", "counted", "counted by responses"],
+)
+def test_a_model_without_visible_text_need_not_reason(usage, reasons):
+    """Only reasoning that was sent or counted is reasoning: a model that calls tools shows no text either."""
+    seen = stream(tokens=TOKENS, usage={**used(TOKENS), **usage})
+    seen = replace(seen, timeline=replace(seen.timeline, first_content=None))
+    _, server = length(pace=seen)
+    assert {c.trial.request.effort for c in server.calls if c.trial.pair} == {"high" if reasons else None}
 
 
 @pytest.mark.parametrize(

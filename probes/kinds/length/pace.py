@@ -131,8 +131,7 @@ def _over_the_whole(side: Side) -> float | None:
 
 
 def _reasons(last: Exchange, usage: Any) -> bool:
+    """By what it sent or counted of it: text that comes late, or never, may be a call of a tool."""
     details = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
     counted = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    line = last.timeline
-    unseen = line.first_token is not None and line.first_content != line.first_token
-    return unseen or (isinstance(counted, int) and counted > 0)
+    return bool(last.facts.get("reasoned")) or (isinstance(counted, int) and counted > 0)
