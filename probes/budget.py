@@ -92,6 +92,12 @@ class Governor:
         self._requests = self._input = self._output = 0
 
     @property
+    def overran(self) -> bool:
+        """A usage above its reservation ended the buying, whatever is left."""
+        with self._lock:
+            return self._overrun
+
+    @property
     def spend(self) -> Spend:
         with self._lock:
             usd = self._usd(self._input, self._output)

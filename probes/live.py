@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _SILENT_IN_A_ROW = 2
 _LESSONS = 3
 """Parameters of ours that one request may be refused for, one after the other."""
-_SHORTEST = 1.5
-"""Machine seconds."""
+SHORTEST = 1.5
+"""Machine seconds that a deadline in scaled time may be."""
 RESOLUTION = 0.01
 """Machine seconds that a time measured here may be off: threads of one process take turns."""
 
@@ -201,9 +201,12 @@ class Live:
     def _unsent(
         self, trial: Trial, repeat: int, why: NotSent, because: str | None = None, affords: int | None = None
     ) -> Call:
+        governor = self._bench.governor
         if why is NotSent.PAUSED:
-            because = self._bench.governor.pause
-        return unsent(self._case, trial, repeat, why, because, affords)
+            because = governor.pause
+        call = unsent(self._case, trial, repeat, why, because, affords)
+        overran = why is NotSent.BUDGET and because is None and governor.overran
+        return replace(call, conditions={**call.conditions, "overran": True}) if overran else call
 
     def _affords(self, why: NotSent, trial: Trial, planned: Sequence[Planned]) -> int | None:
         """The output cap that the budget bears for a trial, and for those that are bought with it."""
@@ -215,7 +218,7 @@ class Live:
     def _deadline(self, trial: Trial) -> float:
         """In scaled time never less than what this machine can keep."""
         scale, seconds = self._bench.clock.scale, self._allowance.at_most(self._asked(trial))
-        least = 0.0 if scale == 1.0 else _SHORTEST / scale
+        least = 0.0 if scale == 1.0 else SHORTEST / scale
         return max(seconds, least) + pauses(trial, scale)
 
     def sender(self, name: str) -> clients.Sender:

@@ -13,6 +13,7 @@ from probes.kinds import KINDS
 from probes.store import newest_first
 
 if TYPE_CHECKING:
+    from probes.kinds.spec import Recall
     from probes.model import Case
 
 
@@ -23,11 +24,10 @@ def recalled(case: Case) -> Case:
     wanted = KINDS[case.kind].recalls(case)
     if wanted is None:
         return case
-    url = case.target.routes[case.route].base_url
     for path in newest_first():
         try:
             document = json.loads(path.read_text("utf-8"))
-            found = _figure(document, wanted.of, wanted.figure, case.route, url)
+            found = _figure(document, wanted, case)
         except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
             continue  # not a run, or one that is damaged: an older one may do
         if found is not _NOT_ASKED:
@@ -38,12 +38,16 @@ def recalled(case: Case) -> Case:
 _NOT_ASKED: Any = object()
 
 
-def _figure(document: Any, of: str, figure: str, route: str, url: str) -> Any:
+def _figure(document: Any, wanted: Recall, case: Case) -> Any:
     """Seconds, `None` where the case ended without such a figure, `_NOT_ASKED` where it is another target or case."""
-    if document["target"]["routes"].get(route) != url:
+    there, here = document["target"], case.target
+    same = (there["api"], there["model"]) == (here.api, here.model)
+    if not same or there["routes"].get(case.route) != here.routes[case.route].base_url:
         return _NOT_ASKED
-    findings = [finding for finding in document["findings"] if finding["case"] == of]
-    measured = [finding for finding in findings if finding["verdict"] not in {"inconclusive", "error"}]
+    findings = [f for f in document["findings"] if f["case"] == wanted.of]
+    measured = [f for f in findings if f["verdict"] not in {"inconclusive", "error"}]
     if not measured:
         return _NOT_ASKED
-    return next((f["figures"][figure]["value"] for f in measured if figure in f["figures"]), None)
+    exchanges = {exchange["id"]: exchange for exchange in document["exchanges"]}
+    having = [f for f in measured if wanted.figure in f["figures"] and f["route"] in {None, case.route}]
+    return next((f["figures"][wanted.figure]["value"] for f in having if wanted.fits(f, exchanges)), None)

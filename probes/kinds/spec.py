@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Bound(NamedTuple):
-    """What a case can cost at the most; `seconds` is a guess for a server that answers at once."""
+    """What a case can cost at the most; `seconds` of a short one are a guess for a server that answers at once."""
 
     requests: int
     tokens: int
@@ -21,11 +21,14 @@ class Bound(NamedTuple):
 
 
 class Recall(NamedTuple):
-    """`figure` of the newest stored finding of the case `of`, which becomes the parameter `into`."""
+    """`figure` of the newest stored run of the case `of`, which becomes the parameter `into`. `fits`: whether that of a
+    stored finding, beside the run's exchanges by id, is what is asked about.
+    """
 
     of: str
     figure: str
     into: str
+    fits: Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)

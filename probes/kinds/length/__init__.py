@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.kinds.length import ahead
-from probes.kinds.length import experience as felt
-from probes.kinds.length import known as by_night
+from probes.kinds.length import ahead, experience, moved
 from probes.kinds.length.pace import unfit
 from probes.kinds.length.twin import twin
 from probes.kinds.spec import Bound, KindSpec
@@ -26,8 +24,8 @@ class _Mode(NamedTuple):
 
 _MODES = {
     "twin": _Mode(twin, ahead.bound, ahead.foretold),
-    "known": _Mode(by_night.known, by_night.bound, ahead.foretold),
-    "experience": _Mode(felt.experience, felt.bound, felt.foretold, felt.unfit),
+    "known": _Mode(moved.moved, moved.bound, moved.foretold),
+    "experience": _Mode(experience.experience, experience.bound, experience.foretold, experience.unfit),
 }
 
 
@@ -36,7 +34,7 @@ def _mode(case: Case) -> _Mode:
 
 
 def length(case: Case) -> Flow:
-    return _mode(case).flow(case)
+    return (yield from ahead.within(case, _mode(case).flow(case), bound(case).seconds))
 
 
 def bound(case: Case) -> Bound:
@@ -49,7 +47,7 @@ SPEC = KindSpec(
     bound=bound,
     foretells=lambda case: _mode(case).foretold(case),
     unfit=lambda case: unfit(case) or _mode(case).unfit(case),
-    recalls=by_night.recalls,
+    recalls=moved.recalls,
     defaults={
         "mode": "twin",
         "endpoint": "auto",
@@ -71,7 +69,7 @@ SPEC = KindSpec(
         "endpoint": ("auto", "chat", "responses", "messages"),
         "means": ("auto", "reasoning", "output", "prefill"),
         "engine": ("auto", "vllm", "sglang", "other"),
-        "hold": (0, 3600),
+        "hold": (1, 3600),
         "tokens": (1, 1_000_000),
         "most_tokens": (1, 1_000_000),
         "prompt_tokens": (0, 1_000_000),

@@ -11,22 +11,30 @@ from typing import TYPE_CHECKING
 from probes.attempts import ATTEMPTS, LONGEST_PAUSE
 from probes.budget import worst_case
 from probes.client_rules import SDKS
-from probes.kinds.conclude import by_outcome, not_sent
+from probes.kinds.conclude import not_sent
 from probes.kinds.length import means as how
+from probes.kinds.length.door import let_in
 from probes.kinds.length.experienced import experienced
-from probes.kinds.length.judge import all_refused
 from probes.kinds.length.limits import in_words
-from probes.kinds.length.pace import TOKENS, Pace, deadline_for, endpoint_of, hold_for, short_stream, tells
+from probes.kinds.length.pace import (
+    LONGEST_HOLD,
+    PATIENCE,
+    TOKENS,
+    by_preference,
+    deadline_for,
+    endpoint_of,
+    hold_for,
+)
 from probes.kinds.length.side import Side
-from probes.kinds.length.twin import by_preference, fresh
-from probes.kinds.length.twin import lowered as means_lowered
 from probes.kinds.spec import Bound
 from probes.model import Ask, Trial
 from probes.twins import one
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
+    from probes.kinds.length.door import Further
+    from probes.kinds.length.pace import Pace
     from probes.model import Call, Case, Client, Flow
 
 _DOING = "a long request was left to an SDK and its retries"
@@ -34,21 +42,15 @@ _DOING = "a long request was left to an SDK and its retries"
 
 def experience(case: Case) -> Flow:
     """The first SDK that is let in, with the retries that it has by default; a short stream tells the pace before it."""
-    salts, refused = fresh(case), list["Call"]()
-    for client in _with_retries(case):
-        call = yield from one(short_stream(case, client, next(salts), int(case.params["prompt_tokens"])))
-        if call.not_sent is None and not Side(call).turned_away:
-            if not tells(call):
-                return by_outcome(case, [call], "a short stream")
-            pace = Pace.of(call)
-            hold = hold_for(case, pace.products)
-            call = yield from _retried(case, client, pace, hold, next(salts))
+
+    def held(client: Client, pace: Pace, salts: Iterator[str]) -> Further:
+        hold = hold_for(case, pace.products)
+        call = yield from _retried(case, client, pace, hold, next(salts))
         if call.not_sent is not None:
             return [not_sent(case, call.not_sent, _DOING, [call])]
-        if not Side(call).turned_away:
-            return experienced(case, call, hold)
-        refused.append(call)
-    return [all_refused(case, refused)]
+        return call if Side(call).turned_away else experienced(case, call, hold)
+
+    return (yield from let_in(case, _with_retries(case), held))
 
 
 def unfit(case: Case) -> str | None:
@@ -60,11 +62,13 @@ def bound(case: Case) -> Bound:
     clients = len(_with_retries(case))
     cap = int(case.params["tokens"] or case.params["most_tokens"])
     read, made = worst_case(Trial("", "", case.route, _ask(case, cap)))
-    tokens, budget = clients * (read + TOKENS + ATTEMPTS * (read + made)), case.target.budget.tokens
+    tokens = clients * (2 * (read + TOKENS) + ATTEMPTS * (read + made))
+    budget = case.target.budget.tokens
     if case.params["tokens"] is None and budget is not None:
         tokens = min(tokens, budget)
-    seconds = ATTEMPTS * hold_for(case, ()) + (ATTEMPTS - 1) * LONGEST_PAUSE
-    return Bound(clients * (1 + ATTEMPTS), tokens, seconds)
+    longest = float(case.params["hold"] or LONGEST_HOLD)
+    seconds = PATIENCE + _deadline(case, longest) + (ATTEMPTS - 1) * LONGEST_PAUSE
+    return Bound(clients * (2 + ATTEMPTS) + how.LESSONS, tokens, seconds)
 
 
 def foretold(case: Case) -> list[str]:
@@ -100,5 +104,5 @@ def _retried(
         label, client.name, case.route, means.ask, deadline=_deadline(case, hold), salt=salt, retries=True
     )
     call = yield from one(trial)
-    lowered = means_lowered(means, [call])
+    lowered = how.lowered(means, [call])
     return call if lowered is None else (yield from one(replace(trial, request=lowered.ask)))

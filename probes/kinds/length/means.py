@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from probes.kinds.length.pace import endpoint_of
-from probes.model import Ask
+from probes.model import Ask, NotSent
+from probes.twins import unsent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.kinds.length.pace import Pace
-    from probes.model import Case, Client
+    from probes.model import Call, Case, Client
 
 SLOWEST_GUESS = 2000
 """Tokens, where nothing told the pace."""
@@ -27,6 +30,12 @@ _LISTED = re.compile(r"claude-(?:opus-4(?:-[01])?(?:[-@]2025\d{4}(?:-v1:0)?)?|4-
 _MARGIN = 1.1
 """Times the hold, since a busy minute may be followed by a quiet one."""
 _LONGEST_PROMPT = 200_000
+LESSONS = 10
+"""Requests in vain at the most: each of five parameters of ours may be refused once, on either side of a pair."""
+_WORTH_IT = 16
+"""Tokens: a cap that the budget bears, but below this, holds nothing."""
+BUDGET = "to what the budget bears"
+HOLDING = "holding a long answer open"
 Name = Literal["reasoning", "output", "prefill"]
 
 
@@ -43,12 +52,14 @@ class Means:
         return replace(self, ask=replace(self.ask, cap=cap), lowered=why)
 
 
-def first(case: Case, client: Client, pace: Pace, hold: float) -> Means:
-    """Reasoning where there is some, else a long answer; both cost the same for a second."""
+def first(case: Case, client: Client, pace: Pace, hold: float, margin: float = _MARGIN) -> Means:
+    """Reasoning where there is some, else a long answer; both cost the same for a second. `margin`: times the hold."""
     wanted = case.params["means"]
     name: Name = "reasoning" if wanted == "reasoning" or (wanted == "auto" and pace.reasons) else "output"
     given = case.params["tokens"]
-    cap, lowered = (int(given), None) if given is not None else _allowed(case, client, _wanted(pace, hold))
+    cap, lowered = (
+        (int(given), None) if given is not None else _allowed(case, client, _wanted(pace, margin * hold))
+    )
     engine = pace.engine if case.params["engine"] == "auto" else case.params["engine"]
     ask = Ask(
         endpoint_of(case),
@@ -61,10 +72,10 @@ def first(case: Case, client: Client, pace: Pace, hold: float) -> Means:
     return Means("prefill" if ask.prompt_tokens else name, ask, given is None, lowered)
 
 
-def _wanted(pace: Pace, hold: float) -> int:
+def _wanted(pace: Pace, seconds: float) -> int:
     if pace.tpot is None:
         return SLOWEST_GUESS
-    return max(math.ceil((_MARGIN * hold - (pace.ttft or 0.0)) / pace.tpot), 1)
+    return max(math.ceil((seconds - (pace.ttft or 0.0)) / pace.tpot), 1)
 
 
 def _allowed(case: Case, client: Client, wanted: int) -> tuple[int, str | None]:
@@ -76,6 +87,14 @@ def _allowed(case: Case, client: Client, wanted: int) -> tuple[int, str | None]:
         allowed["to what its SDK sends without streaming"] = _GUARDED_LISTED if listed else _GUARDED
     why = min(allowed, key=lambda name: allowed[name])
     return (wanted, None) if wanted <= allowed[why] else (allowed[why], why)
+
+
+def lowered(means: Means, calls: Sequence[Call]) -> Means | None:
+    """With a smaller cap of the probe's own choice, where the budget does not bear this one; else `None`."""
+    if means.chosen and unsent(calls) is NotSent.BUDGET:
+        affords = min(int(call.conditions.get("affords", 0)) for call in calls)
+        return means.at_most(affords, BUDGET) if _WORTH_IT <= affords < means.ask.cap else None
+    return None
 
 
 def longer(case: Case, client: Client, means: Means, times: float) -> Means | None:

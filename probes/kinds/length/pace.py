@@ -1,6 +1,6 @@
 """How fast does this server answer, through which products, and for how long has it to be held?
 
-A short stream tells it before anything long is paid for.
+A short stream tells it before anything long is paid for; a short answer, where the API has no streams.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from probes import timers
+from probes.attribution import is_api_answer
 from probes.config import conversation, endpoints
 from probes.errors import UsageError
 from probes.kinds.length.side import REFUSED_WITHIN, Side
 from probes.kinds.length.spans import waited
 from probes.model import Ask, Trial
+from probes.response import Response
 
 if TYPE_CHECKING:
     from probes.model import Call, Case, Client, Exchange
@@ -25,16 +27,21 @@ MOST_COMMON = "Cloudflare"
 """Its timer is the one held for where nothing is recognised."""
 _BEYOND = 1.1
 """Times a product's timer, so that one which is there is met."""
-_PATIENCE = 180.0
+PATIENCE = 180.0
 """Seconds for the short stream: longer than the timers of all that may end it."""
-_LONGEST, _TIMES = 600.0, 3.0
+LONGEST_HOLD = 330.0
+"""Seconds that the probe holds by its own choice: a timer of a quarter of an hour is met by hardly any customer."""
+_LONGEST, _TIMES = 600.0, 2.0
+_FEWEST = 1.1
+"""Times the hold, that a given deadline has to be."""
+_NO_STREAMS = frozenset({400, 404, 405, 415, 422, 501})
 _ENGINES = {"vLLM": "vllm", "SGLang": "sglang"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
     """`ttft`, `tpot`: seconds; of a model that shows nothing of its reasoning `tpot` is that of the whole. `reasons`: it
-    thought before it answered. `products`: on the way, and who answered. `prompt`: its tokens, as the server counts.
+    thought before it answered. `streams`: the API has them. `products`: on the way, and who answered. `prompt`: its tokens, as the server counts.
     """
 
     ttft: float | None = None
@@ -43,6 +50,7 @@ class Pace:
     products: tuple[str, ...] = ()
     engine: str | None = None
     prompt: int | None = None
+    streams: bool = True
 
     @classmethod
     def of(cls, call: Call) -> Pace:
@@ -58,6 +66,7 @@ class Pace:
             products=products,
             engine=next((_ENGINES[name] for name in products if name in _ENGINES), None),
             prompt=prompt if isinstance(prompt, int) else None,
+            streams=side.streamed,
         )
 
 
@@ -70,8 +79,14 @@ def endpoint_of(case: Case) -> str:
     return "responses" if alone else conversation(case.target)
 
 
+def by_preference(case: Case) -> list[Client]:
+    """The SDK that customers use first; one that the edge refuses can't hold anything open, so then the next."""
+    return sorted(case.clients, key=lambda client: client.api != case.target.api)
+
+
 def unfit(case: Case) -> str | None:
-    """Why nothing long can be asked of this target."""
+    """Why nothing long can be asked of this target. Raises UsageError for a deadline that ends what it is to hold."""
+    _check_deadline(case)
     try:
         endpoint = endpoint_of(case)
     except UsageError as fault:
@@ -80,10 +95,24 @@ def unfit(case: Case) -> str | None:
     return None if offered else f"the target does not declare the endpoint {endpoint}"
 
 
-def short_stream(case: Case, client: Client, salt: str, prompt_tokens: int, name: str = "pace") -> Trial:
-    ask = Ask(endpoint_of(case), recipe="count", stream=True, cap=TOKENS, prompt_tokens=prompt_tokens)
+def _check_deadline(case: Case) -> None:
+    given, mode = case.params["deadline"], case.params["mode"]
+    hold = hold_for(case, ())
+    if given is None or mode == "known" or float(given) >= _FEWEST * hold:
+        return
+    chosen = "" if case.params["hold"] is not None else ", which is the probe's own choice: give hold as well"
+    raise UsageError(
+        f"{case.id}: deadline: must be {math.ceil(_FEWEST * hold):g} or more, not {float(given):g}: the probe would give up "
+        f"what it is to hold for {hold:g} s{chosen}"
+    )
+
+
+def short(
+    case: Case, client: Client, salt: str, prompt_tokens: int, name: str = "pace", *, stream: bool = True
+) -> Trial:
+    ask = Ask(endpoint_of(case), recipe="count", stream=stream, cap=TOKENS, prompt_tokens=prompt_tokens)
     label = f"length/{client.name}/{name}"
-    deadline = min(deadline_for(case, None), _PATIENCE)
+    deadline = min(deadline_for(case, None), PATIENCE)
     return Trial(label, client.name, case.route, ask, deadline=deadline, salt=salt)
 
 
@@ -97,23 +126,43 @@ def tells(call: Call) -> bool:
     return side.whole or came or (ending is not None and ending.at >= REFUSED_WITHIN)
 
 
+def refuses_streams(call: Call) -> bool:
+    """The API itself says that it has none."""
+    last = call.last
+    if last is None or last.status not in _NO_STREAMS or not is_api_answer(last):
+        return False
+    return "stream" in Response.of(last).text
+
+
 def hold_for(case: Case, products: tuple[str, ...]) -> float:
-    """Seconds to hold an answer back: as given, else beyond the longest timer of what was recognised on the way."""
+    """Seconds to hold an answer back: as given, else beyond the longest timer of what was recognised on the way, but no
+    longer than `LONGEST_HOLD`.
+    """
     if case.params["hold"] is not None:
         return float(case.params["hold"])
+    return min(_beyond(_longest(products).seconds), LONGEST_HOLD)
+
+
+def not_reached(case: Case, products: tuple[str, ...]) -> str | None:
+    """Which timer is longer than what is held by the probe's own choice, for people."""
+    timer = _longest(products)
+    if case.params["hold"] is not None or _beyond(timer.seconds) <= LONGEST_HOLD:
+        return None
+    return (
+        f"{timer.product}'s {timer.timer} ({timer.seconds:g} s) is longer than the {LONGEST_HOLD:g} s that the probe holds by "
+        f"its own choice (--set hold={_beyond(timer.seconds):g})"
+    )
+
+
+def _longest(products: tuple[str, ...]) -> timers.Timer:
     known = [timer for name in products if (timer := timers.default(name, "first_byte")) is not None]
-    longest = max((timer.seconds for timer in known), default=None)
-    return beyond(longest if longest is not None else _unknown())
+    most_common = timers.default(MOST_COMMON, "first_byte")
+    assert most_common is not None
+    return max(known, key=lambda timer: timer.seconds, default=most_common)
 
 
-def beyond(seconds: float) -> float:
+def _beyond(seconds: float) -> float:
     return float(math.floor(_BEYOND * seconds)) if seconds >= 1 / (_BEYOND - 1) else _BEYOND * seconds
-
-
-def _unknown() -> float:
-    timer = timers.default(MOST_COMMON, "first_byte")
-    assert timer is not None
-    return timer.seconds
 
 
 def deadline_for(case: Case, hold: float | None) -> float:

@@ -10,61 +10,42 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.kinds.conclude import by_outcome, not_sent
+from probes.kinds.conclude import not_sent
 from probes.kinds.length import means as how
+from probes.kinds.length.alone import alone
+from probes.kinds.length.door import let_in
 from probes.kinds.length.held import Held
-from probes.kinds.length.judge import all_refused, judged
-from probes.kinds.length.pace import Pace, deadline_for, hold_for, short_stream, tells
+from probes.kinds.length.judge import judged
+from probes.kinds.length.pace import Pace, by_preference, deadline_for, hold_for, not_reached, short
 from probes.kinds.length.pair import Pair
 from probes.kinds.length.side import Side
-from probes.kinds.length.uncut import BUDGET, by_itself, no_means
+from probes.kinds.length.uncut import by_itself, no_means
 from probes.kinds.length.upstream import repeated_upstream
 from probes.model import Ask, Call, Finding, NotSent, Trial
 from probes.twins import one, unsent
 
 if TYPE_CHECKING:
+    from probes.kinds.length.door import Further
     from probes.kinds.length.means import Means
     from probes.model import Case, Client, Flow
 
 Pairs = tuple[tuple[Pair, ...], "Means"]
 Step = Generator[Sequence[Trial], list[Call], "Pairs | list[Finding]"]
-_WORTH_IT = 16
-"""Tokens: a cap that the budget bears, but below this, holds nothing."""
-HOLDING = "holding a long answer open"
 
 
 def twin(case: Case) -> Flow:
-    salts = fresh(case)
-    refused: list[Call] = []
-    for client in by_preference(case):
-        call = yield from one(short_stream(case, client, next(salts), int(case.params["prompt_tokens"])))
-        if call.not_sent is not None:
-            return [not_sent(case, call.not_sent, "a short stream told the pace", [call])]
-        if Side(call).turned_away:
-            refused.append(call)
-            continue
-        if not tells(call):
-            return by_outcome(case, [call], "a short stream")
-        held = yield from _held(case, client, Pace.of(call), salts)
+    def held_open(client: Client, pace: Pace, salts: Iterator[str]) -> Further:
+        if not pace.streams:
+            return (yield from alone(case, client, pace, salts))
+        held = yield from _held(case, client, pace, salts)
         if isinstance(held, list):
             return held
-        if not held.pairs[-1].refused:
-            sent = [side.sent for pair in held.pairs for side in pair.sides if side.last is not None]
-            return [*judged(case, held), *repeated_upstream(case, client.name, sent)]
-        refused.append(next(side.call for side in held.pairs[-1].sides if side.turned_away))
-    return [all_refused(case, refused)]
+        if held.pairs[-1].refused:
+            return next(side.call for side in held.pairs[-1].sides if side.turned_away)
+        sent = [side.sent for pair in held.pairs for side in pair.sides if side.last is not None]
+        return [*judged(case, held), *repeated_upstream(case, client.name, sent)]
 
-
-def fresh(case: Case) -> Iterator[str]:
-    """A nonce for each prompt, so that no prefix cache can answer for the model."""
-    rng = case.rng
-    while True:
-        yield f"{rng.getrandbits(48):012x}"
-
-
-def by_preference(case: Case) -> list[Client]:
-    """The SDK that customers use first; one that the edge refuses can't hold anything open, so then the next."""
-    return sorted(case.clients, key=lambda client: client.api != case.target.api)
+    return (yield from let_in(case, by_preference(case), held_open))
 
 
 def _held(
@@ -80,7 +61,7 @@ def _held(
     got = yield from _pairs(case, client, means, goal, salts)
     if isinstance(got, list):
         return got
-    held = Held(*_with(got, pace, goal))
+    held = Held(*_with(got, pace, goal), not_reached(case, pace.products))
     if not _too_short(held) or not held.means.chosen or case.params["means"] != "auto":
         return held
     other = yield from _another(case, client, held, salts)
@@ -122,7 +103,7 @@ def _another(
         return replace(means, ask=replace(means.ask, endless=True)) if known else None
     if plain.cap == means.ask.cap and means.lowered is None:
         return how.longer(case, client, means, held.goal / held.seconds) if held.seconds else None
-    if means.lowered == BUDGET or means.ask.prompt_tokens:
+    if means.lowered == how.BUDGET or means.ask.prompt_tokens:
         return None
     capped = replace(means, ask=replace(means.ask, cap=plain.cap))
     return (yield from _prompted(case, client, capped, held.pace, held.goal, salts))
@@ -132,7 +113,7 @@ def _prompted(
     case: Case, client: Client, means: Means, pace: Pace, goal: float, salts: Iterator[str]
 ) -> Generator[Sequence[Trial], list[Call], Means | str]:
     """The means with a prompt as long as it takes, by another short stream; or why there is none."""
-    sample = yield from one(short_stream(case, client, next(salts), how.SAMPLE, "prefill"))
+    sample = yield from one(short(case, client, next(salts), how.SAMPLE, "prefill"))
     if sample.last is None or not Side(sample).good:
         return "a long prompt could not be tried"
     return how.prefill(means, pace, Pace.of(sample), goal)
@@ -148,24 +129,16 @@ def _pairs(case: Case, client: Client, means: Means, goal: float, salts: Iterato
         why = unsent(calls)
         if why is NotSent.BUDGET and pairs:
             break  # what was seen is known
-        less = lowered(means, calls) if not pairs else None
+        less = how.lowered(means, calls) if not pairs else None
         if less is not None:
             means = less
             continue
         if why is not None:
-            return [not_sent(case, why, HOLDING, calls)]
+            return [not_sent(case, why, how.HOLDING, calls)]
         pairs.append(Pair.of(calls))
         if pairs[-1].refused or any(call.last is None for call in calls):
             break
     return tuple(pairs), means
-
-
-def lowered(means: Means, calls: Sequence[Call]) -> Means | None:
-    """With a smaller cap of the probe's own choice, where the budget does not bear this one; else `None`."""
-    if means.chosen and unsent(calls) is NotSent.BUDGET:
-        affords = min(int(call.conditions.get("affords", 0)) for call in calls)
-        return means.at_most(affords, BUDGET) if _WORTH_IT <= affords < means.ask.cap else None
-    return None
 
 
 def pair_of(case: Case, client: Client, ask: Ask, goal: float, salt: str) -> list[Trial]:

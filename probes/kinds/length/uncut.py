@@ -8,6 +8,7 @@ from probes.kinds.conclude import conclude
 from probes.kinds.length import where
 from probes.kinds.length.cliff import Speed, reaches
 from probes.kinds.length.limits import conditions
+from probes.kinds.length.means import BUDGET
 from probes.kinds.length.pair import evidence
 from probes.kinds.length.side import COUNTED_APART
 from probes.kinds.words import shown
@@ -152,9 +153,6 @@ def _short(held: Held, plain: Side) -> dict[str, Any]:
     else:
         advice = "Ask for a longer answer (--set tokens=N), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
     return {"reason": Reason.STOPPED_EARLY, "advice": advice}
-
-
-BUDGET = "to what the budget bears"
 
 
 def _early(case: Case, held: Held, plain: Side) -> Finding:

@@ -7,45 +7,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.budget import PROMPT_TOKENS
+from probes.budget import worst_case
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length import means as how
 from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, spoken
-from probes.kinds.length.judge import all_refused
+from probes.kinds.length.door import let_in
 from probes.kinds.length.limits import conditions
-from probes.kinds.length.pace import TOKENS, Pace, short_stream, tells
+from probes.kinds.length.limits import in_words as limits_in_words
+from probes.kinds.length.pace import PATIENCE, TOKENS, by_preference, endpoint_of
 from probes.kinds.length.side import Side
-from probes.kinds.length.twin import HOLDING, by_preference, fresh
 from probes.kinds.spec import Bound, Recall
 from probes.kinds.words import shown
-from probes.model import Confidence, Figure, Observed, Reason, Trial, Verdict
+from probes.model import Ask, Confidence, Figure, Observed, Reason, Trial, Verdict
 from probes.twins import one
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from probes.kinds.length.door import Further
+    from probes.kinds.length.pace import Pace
     from probes.model import Call, Case, Client, Finding, Flow
 
 _MOVED = 0.1
 """Of the cutoff, by which it may be off and still is the same."""
+_ROOM = 1.5
+"""Times the hold: of a server that is faster tonight the answer is still as long."""
+_GIVEN_UP = 1.01
+"""Times the hold."""
 _MODE = "mode=known"
+_ROUNDED = 0.05
+"""Seconds."""
+_PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
 
 
-def known(case: Case) -> Flow:
+def moved(case: Case) -> Flow:
     if case.params["known"] is None:
         return [_nothing_known(case)]
-    salts, refused = fresh(case), list["Call"]()
-    for client in by_preference(case):
-        call = yield from one(short_stream(case, client, next(salts), int(case.params["prompt_tokens"])))
-        if call.not_sent is None and not Side(call).turned_away:
-            if not tells(call):
-                return by_outcome(case, [call], "a short stream")
-            call = yield from one(_trial(case, client, Pace.of(call), next(salts)))
+
+    def held(client: Client, pace: Pace, salts: Iterator[str]) -> Further:
+        call = yield from one(_trial(case, client, pace, next(salts)))
+        less = how.lowered(_means(case, client, pace), [call])
+        if less is not None:
+            call = yield from one(_trial(case, client, pace, next(salts), less))
         if call.not_sent is not None:
-            return [not_sent(case, call.not_sent, HOLDING, [call])]
-        if not Side(call).turned_away:
-            return _judged(case, call)
-        refused.append(call)
-    return [all_refused(case, refused)]
+            return [not_sent(case, call.not_sent, how.HOLDING, [call])]
+        return call if Side(call).turned_away else _judged(case, call)
+
+    return (yield from let_in(case, by_preference(case), held))
 
 
 def recalls(case: Case) -> Recall | None:
@@ -53,26 +62,76 @@ def recalls(case: Case) -> Recall | None:
     if case.params["mode"] != "known" or case.params["known"] is not None:
         return None
     full = "/".join(part for part in case.id.split("/") if part != _MODE)
-    return Recall(full, "cutoff", "known")
+    path = _PATHS[endpoint_of(case)]
+    return Recall(full, "cutoff", "known", lambda finding, exchanges: _fits(finding, exchanges, path))
+
+
+def _fits(finding: Mapping[str, Any], exchanges: Mapping[str, Any], path: str) -> bool:
+    """Its cutoff is the age at which something that was not streamed ended, at the same endpoint: a stream's end or the
+    length of a silence is no question to one plain answer.
+    """
+    figure = finding["figures"]["cutoff"]
+    off = figure["high"] - figure["value"] if figure["high"] is not None else 0.0
+    seen = [exchanges[name] for name in finding["evidence"] if name in exchanges]
+    plain = [e for e in seen if not e["request"]["stream"] and e["attribution"]["code"] != "ok"]
+    ages = [
+        age
+        for e in plain
+        if e["request"]["url"].split("?")[0].endswith(path) and (age := _age(e)) is not None
+    ]
+    return any(abs(age - figure["value"]) <= off + _ROUNDED for age in ages)
+
+
+def _age(exchange: Mapping[str, Any]) -> float | None:
+    line = exchange["timeline"]
+    ended = line["end"] if exchange["error"] or line["headers"] is None else line["headers"]
+    return None if ended is None or line["upload_end"] is None else float(ended - line["upload_end"])
 
 
 def bound(case: Case) -> Bound:
-    """Every client may be the one that is let in."""
-    requests = 2 * len(case.clients)
-    cap = int(case.params["tokens"] or case.params["most_tokens"])
-    tokens = len(case.clients) * (2 * PROMPT_TOKENS + TOKENS + cap)
-    return Bound(requests, tokens, _hold(case) if case.params["known"] is not None else 0.0)
+    """Every client may be the one that is let in; nothing where no cutoff is known."""
+    if case.params["known"] is None:
+        return Bound(0, 0, 0.0)
+    clients, ask = len(case.clients), Ask(endpoint_of(case), cap=int(case.params["tokens"] or case.params["most_tokens"]), prompt_tokens=int(case.params["prompt_tokens"]))  # fmt: skip
+    read, made = worst_case(Trial("", "", case.route, ask))
+    return Bound(
+        3 * clients + how.LESSONS,
+        clients * (3 * read + 2 * TOKENS + made),
+        PATIENCE + _GIVEN_UP * _hold(case),
+    )
+
+
+def foretold(case: Case) -> list[str]:
+    if case.params["known"] is None:
+        return ["no cutoff is known to compare with, so nothing is sent"]
+    client = by_preference(case)[0]
+    before, deadline = float(case.params["known"]), _GIVEN_UP * _hold(case)
+    return [
+        f"one answer that is not streamed, held {_hold(case):.1f} s: a tenth beyond the {before:.1f} s that were measured",
+        f"limits: {limits_in_words(client, round(deadline, 1), case.target.limits.body_mib)}",
+    ]
 
 
 def _hold(case: Case) -> float:
     return (1 + _MOVED) * float(case.params["known"])
 
 
-def _trial(case: Case, client: Client, pace: Pace, salt: str) -> Trial:
+def _means(case: Case, client: Client, pace: Pace) -> how.Means:
+    return how.first(case, client, pace, _hold(case), _ROOM)
+
+
+def _trial(case: Case, client: Client, pace: Pace, salt: str, means: how.Means | None = None) -> Trial:
     """Given up once it outlived the cutoff by more than it may be off."""
-    means, hold = how.first(case, client, pace, _hold(case)), _hold(case)
+    ask = (means or _means(case, client, pace)).ask
     label = f"length/{client.name}/known"
-    return Trial(label, client.name, case.route, means.ask, deadline=hold + hold / 100, salt=salt)
+    return Trial(label, client.name, case.route, ask, deadline=_GIVEN_UP * _hold(case), salt=salt)
+
+
+_IN_FULL = "edgeprobe run of the same suite without mode=known"
+_GONE = (
+    "The cutoff is not there any more, as far as was held: nothing is to be mended. Run the full measurement, the same suite "
+    "and settings without mode=known: it finds whether another timer stands beyond."
+)
 
 
 def _judged(case: Case, call: Call) -> list[Finding]:
@@ -133,12 +192,12 @@ def _moved(case: Case, side: Side, before: float, now: float | None) -> Finding:
         "regression.cutoff",
         side.sent,
         **_fields(case, side, before, now),
-        **({"verdict": Verdict.WARN} if now is None else {}),
+        **({"verdict": Verdict.WARN, "advice": _GONE} if now is None else {}),
         title=f"The cutoff has moved: it was at {before:.1f} s, {where}",
         detail=(("seen", shown(side.sent)), ("before", f"{before:.1f} s"), ("after", where), *rows),
         observed=Observed(1, 1),
         confidence=Confidence.MEDIUM,
-        next_test="edgeprobe run of the same suite without mode=known, which measures it in full",
+        next_test=f"{_IN_FULL}, which measures it",
     )
 
 
@@ -159,11 +218,15 @@ def _nothing_known(case: Case) -> Finding:
         case,
         "not_measured",
         reason=Reason.TOO_FEW,
-        title="No cutoff is known to compare with",
+        title="No cutoff is known that one plain answer could test",
         detail=(
             (
                 "seen",
-                "no stored run of this target holds a cutoff that this case measured in full; nothing was sent",
+                (
+                    "the newest full measurement of this target, model, route and endpoint that is stored, if there is one, holds "
+                    "no age at which an answer that is not streamed was cut; that of a stream, or the length of a silence, is not "
+                    "tested by this mode; nothing was sent"
+                ),
             ),
         ),
         advice="Measure it in full first: the same suite and settings without mode=known; or give it (--set known=SECONDS).",
