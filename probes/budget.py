@@ -88,14 +88,8 @@ class Governor:
         self._paused = False
         self.pause: str | None = None
         self._held: list[tuple[object, ...]] = []
-        self._overrun = False
+        self.overran = False
         self._requests = self._input = self._output = 0
-
-    @property
-    def overran(self) -> bool:
-        """A usage above its reservation ended the buying, whatever is left."""
-        with self._lock:
-            return self._overrun
 
     @property
     def spend(self) -> Spend:
@@ -118,7 +112,7 @@ class Governor:
     def _buy(self, group: list[Trial]) -> NotSent | None:
         if self._paused or any(_question(trial) in self._held for trial in group):
             return NotSent.PAUSED
-        if self._overrun or not self._affords(group):
+        if self.overran or not self._affords(group):
             return NotSent.BUDGET
         for trial in group:
             self._book(trial, 1)
@@ -144,7 +138,7 @@ class Governor:
             )
 
         with self._lock:
-            if self._paused or self._overrun or not asks or len(asks) < len(trials):
+            if self._paused or self.overran or not asks or len(asks) < len(trials):
                 return 0
             return bisect_left(range(1, max(ask.cap for ask in asks) + 1), True, key=too_dear)
 
@@ -188,7 +182,7 @@ class Governor:
                     return NotSent.INTERRUPTED
                 if self._paused:
                     return NotSent.PAUSED
-                if self._overrun:
+                if self.overran:
                     return NotSent.BUDGET
                 now = self._clock.now()
                 due = max(self._not_before, self._rate_allows(now))
@@ -220,7 +214,7 @@ class Governor:
             with self._lock:
                 if self._paused:
                     return "the server asked for a longer pause than is waited for"
-                if self._overrun or not (paid or self._affords_hop()):
+                if self.overran or not (paid or self._affords_hop()):
                     return "the budget of requests is used up"
                 self._requests += not paid
                 self._sent_at.append(self._clock.now())
@@ -241,7 +235,7 @@ class Governor:
         if last is not None and status is not None and status >= 400 and not _only_shown(trial, status):
             self._pause(retry_after(last.header("retry-after")), trial, status)
         with self._lock:
-            self._overrun = self._overrun or over_cap(trial, call) is not None
+            self.overran = self.overran or over_cap(trial, call) is not None
             self._book(trial, -1)
             made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._requests += min(made, attempts(trial))  # those beyond were counted as they were sent

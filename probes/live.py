@@ -201,11 +201,10 @@ class Live:
     def _unsent(
         self, trial: Trial, repeat: int, why: NotSent, because: str | None = None, affords: int | None = None
     ) -> Call:
-        governor = self._bench.governor
         if why is NotSent.PAUSED:
-            because = governor.pause
+            because = self._bench.governor.pause
         call = unsent(self._case, trial, repeat, why, because, affords)
-        overran = why is NotSent.BUDGET and because is None and governor.overran
+        overran = why is NotSent.BUDGET and self._bench.governor.overran
         return replace(call, conditions={**call.conditions, "overran": True}) if overran else call
 
     def _affords(self, why: NotSent, trial: Trial, planned: Sequence[Planned]) -> int | None:

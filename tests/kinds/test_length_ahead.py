@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from canned import CURL, HTTPX, OPENAI, answer, case, told
+from canned import CURL, HTTPX, OPENAI, Server, answer, case, told
 from exchanges import exchange
 from kinds.test_length import cap_of, cut_stream, ended, lasts_for, length, minded, page, plain, stream
 
@@ -14,7 +14,8 @@ from probes.document import to_document
 from probes.errors import UsageError
 from probes.kinds import KINDS
 from probes.kinds.length.pace import hold_for, not_reached
-from probes.model import Budget, Confidence, NotSent, Prices, Reason, Verdict
+from probes.model import Budget, Call, Confidence, NotSent, Prices, Reason, Verdict
+from probes.runner import judge
 
 # --- at the most -----------------------------------------------------------------------------------------
 
@@ -51,9 +52,12 @@ def test_no_server_makes_it_last_longer_than_was_foretold(mind, params):
 
 def test_clients_that_are_refused_late_share_the_time():
     """What the first ones used up is not there for the last one."""
-    late = lambda a: replace(
-        answer("refused"), timeline=replace(answer("refused").timeline, headers=590.0, end=590.0)
-    )  # noqa: E731
+
+    def late(a):
+        return replace(
+            answer("refused"), timeline=replace(answer("refused").timeline, headers=590.0, end=590.0)
+        )
+
     asked = case("length", (OPENAI, HTTPX, CURL), tokens=600)
     _, server = told(asked, minded(whole=late))
     assert seconds_of(server.calls) <= KINDS["length"].bound(asked).seconds
@@ -224,6 +228,38 @@ def test_an_api_without_streams_is_held_by_itself(whole, code, verdict):
     if code == "timeout.first_byte":
         assert "no streams" in dict(found.detail)["alone"]
         assert "Stream" not in found.advice
+
+
+@pytest.mark.parametrize(
+    ("pace", "cap", "says", "keeps_quiet"),
+    [
+        (None, 300, "no more than 300 tokens", ("longer answer", "--set tokens")),
+        (0.001, None, "--set most_tokens=N", ("--set tokens",)),
+    ],
+    ids=["by the server's 400", "by most_tokens"],
+)
+def test_what_was_refused_or_tried_in_vain_is_no_advice(pace, cap, says, keeps_quiet):
+    """The prompt was filled already, and a longer answer is what was refused."""
+    tpot = pace or 0.273
+
+    def lowered(call):
+        ask = replace(call.trial.request, cap=min(call.trial.request.cap, cap or 10**9))
+        return replace(call, trial=replace(call.trial, request=ask))
+
+    class Lowers(Server):
+        def _call(self, trial, repeat):
+            return lowered(super()._call(lowered(Call("", "", trial, 0)).trial, repeat))
+
+    asked = case("length", (OPENAI,))
+    mind = minded(
+        streamed=lambda a: stream(lasts_for(cap_of(a), tpot), tokens=cap_of(a)),
+        whole=lambda a: plain(lasts_for(cap_of(a), tpot), tokens=cap_of(a)),
+        pace=lambda a: stream(lasts_for(cap_of(a), tpot), tokens=cap_of(a)),
+    )
+    (found,) = judge(asked, Lowers(asked, mind))
+    assert found.reason is Reason.STOPPED_EARLY
+    assert says in found.advice
+    assert not [word for word in (*keeps_quiet, "fill the prompt") if word in found.advice]
 
 
 def test_an_overrun_is_not_a_budget_that_is_used_up():

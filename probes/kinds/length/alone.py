@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length import means as how
 from probes.kinds.length.cliff import Speed, advice, cliff, reaches
-from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, spoken
+from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, proven, spoken
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.pace import deadline_for, hold_for
 from probes.kinds.length.side import Side
@@ -86,8 +86,7 @@ def _cut(case: Case, cuts: Sequence[tuple[Side, Ending]], n: int, pace: Pace) ->
     middle, off = sum(seconds) / len(cuts), (max(seconds) - min(seconds)) / 2 + side.uncertainty
     code = code_of(side, ending)
     timers, speed = known_timers(middle, code, side.sent, off), Speed(pace.ttft or 0.0, pace.tpot)
-    made = side.sent.attribution
-    product = made.product if made is not None and side.sent.status is not None else None
+    product = proven(side.sent)
     sure = len(cuts) == n and (bool(timers) or n >= REPEATS)
     return conclude(
         case,
@@ -99,7 +98,7 @@ def _cut(case: Case, cuts: Sequence[tuple[Side, Ending]], n: int, pace: Pace) ->
         detail=(
             ("seen", f"{shown(side.sent)}; ended after {middle:.1f} ± {off:.1f} s"),
             _ALONE,
-            ("matches", in_words(timers, middle)),
+            ("matches", in_words(timers, middle, product)),
             *spoken(side.sent, middle, off),
             *cliff(case, speed, middle),
         ),
@@ -107,9 +106,7 @@ def _cut(case: Case, cuts: Sequence[tuple[Side, Ending]], n: int, pace: Pace) ->
         confidence=Confidence.MEDIUM if sure else Confidence.LOW,
         reason=None if len(cuts) == n else Reason.MIXED,
         next_test="the same request straight to the origin",
-        advice=advice(timers, product, speed.longest(middle - off), silent=False).replace(
-            "Stream; or cap", "Cap"
-        ),
+        advice=advice(timers, [product] if product else [], speed.longest(middle - off), "no stream"),
         evidence=tuple(each.sent.id for each, _ in cuts),
     )
 

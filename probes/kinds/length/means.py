@@ -34,6 +34,7 @@ LESSONS = 10
 """Requests in vain at the most: each of five parameters of ours may be refused once, on either side of a pair."""
 _WORTH_IT = 16
 """Tokens: a cap that the budget bears, but below this, holds nothing."""
+BY_MOST_TOKENS = "by most_tokens"
 BUDGET = "to what the budget bears"
 HOLDING = "holding a long answer open"
 Name = Literal["reasoning", "output", "prefill"]
@@ -81,7 +82,7 @@ def _wanted(pace: Pace, seconds: float) -> int:
 def _allowed(case: Case, client: Client, wanted: int) -> tuple[int, str | None]:
     """As many tokens as are wanted, or as few as may be, and why."""
     most = int(case.params["most_tokens"])
-    allowed = {"by most_tokens": most}
+    allowed = {BY_MOST_TOKENS: most}
     if client.kind.startswith("anthropic"):
         listed = _LISTED.search(case.target.model) is not None
         allowed["to what its SDK sends without streaming"] = _GUARDED_LISTED if listed else _GUARDED

@@ -8,7 +8,7 @@ from probes.kinds.conclude import conclude
 from probes.kinds.length import where
 from probes.kinds.length.cliff import Speed, reaches
 from probes.kinds.length.limits import conditions
-from probes.kinds.length.means import BUDGET
+from probes.kinds.length.means import BUDGET, BY_MOST_TOKENS
 from probes.kinds.length.pair import evidence
 from probes.kinds.length.side import COUNTED_APART
 from probes.kinds.words import shown
@@ -151,8 +151,21 @@ def _short(held: Held, plain: Side) -> dict[str, Any]:
     elif by_itself(plain):
         advice = "Let a model answer that goes on (--set engine=vllm where it is one), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
     else:
-        advice = "Ask for a longer answer (--set tokens=N), fill the prompt (--set prompt_tokens=N), or hold for less (--set hold=S)."
+        advice = _longer(held, plain)
     return {"reason": Reason.STOPPED_EARLY, "advice": advice}
+
+
+def _longer(held: Held, plain: Side) -> str:
+    """Nothing that the server refused, nor what was tried in vain."""
+    ways = [] if held.remark is not None else ["fill the prompt (--set prompt_tokens=N)"]
+    if plain.cap < held.means.ask.cap:
+        why = f"The server makes no more than {plain.cap:,} tokens an answer: "
+    elif held.means.lowered == BY_MOST_TOKENS:
+        why, ways = "", ["allow a longer answer (--set most_tokens=N)", *ways]
+    else:
+        why, ways = "", ["ask for a longer answer (--set tokens=N)", *ways]
+    said = f"{why}{', '.join([*ways, 'or hold for less (--set hold=S)' if ways else 'hold for less (--set hold=S)'])}."
+    return said[0].upper() + said[1:]
 
 
 def _early(case: Case, held: Held, plain: Side) -> Finding:
