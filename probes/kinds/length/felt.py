@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from probes.budget import free
+from probes.attempts import ATTEMPTS, withheld
+from probes.budget import free, worst_case
+from probes.client_rules import SDKS
 from probes.kinds.by_us import by_us
-from probes.kinds.conclude import outcome_code
-from probes.model import Figure
+from probes.kinds.conclude import conclude, outcome_code
+from probes.kinds.length.limits import conditions
+from probes.kinds.words import duration, listed, shown
+from probes.model import Confidence, Figure, Layer, Observed, Reason, Verdict, WhoActs
+from probes.response import in_words as wait_in_words
+from probes.response import retry_after
 
 if TYPE_CHECKING:
-    from probes.model import Call, Exchange
+    from probes.model import Call, Case, Exchange, Finding
 
 _REDIRECTS = range(300, 400)
 _ENDED = frozenset({"probes.Ended", "asyncio.CancelledError"})
 """What a call raised that was ended between two exchanges, see `clients.observed`."""
+
+
+_LOOK_UP = (
+    "the prompt begins with [{}]: where the origin's log has it more than {}, a layer between repeats it, too"
+)
+_DO = (
+    "Stream long answers. For those that are not streamed set max_retries=0, since the same wait ends the next attempt, "
+    "too; and raise or avoid the timer that ends them, which edgeprobe run long measures."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +102,89 @@ class Felt:
             "paused": Figure(sum(self.pauses), "s", 1),
             "billed": Figure(worst, "times", 1, known, None if open_end else worst),
         }
+
+
+def repeated(case: Case, felt: Felt) -> Finding:
+    call, n = felt.call, len(felt.attempts)
+    name, least = call.trial.client, "at least " if felt.ended_by_us else ""
+    requests = f"{n} request{'s' if n > 1 else ''}"
+    title = f"One call of {name} becomes {least}{requests}, and its user waits {least}{felt.waited:.0f} s"
+    if felt.left_pausing and n == 1:
+        title = f"One call of {name} is to be sent again after {felt.waited:.0f} s and a pause"
+    unproven: dict[str, Any] = {}
+    if felt.ended_by_us:
+        unproven = {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.UNAVAILABLE}
+    elif felt.good:
+        unproven = {"verdict": Verdict.WARN}
+    return conclude(
+        case,
+        "retry.amplified",
+        felt.last,
+        **unproven,
+        layer=Layer.CLIENT,
+        product=_sdk(case, name),
+        vendor_code=None,
+        client=name,
+        observed=Observed(n - felt.good, n),
+        title=title,
+        detail=_rows(felt),
+        figures=felt.figures,
+        conditions=conditions_of(case, felt),
+        confidence=Confidence.HIGH,
+        who_acts=WhoActs.CUSTOMER,
+        retryable=False,
+        next_test=None
+        if felt.good
+        else "edgeprobe run long without mode=experience: who ends such an answer, and when",
+        advice=_DO,
+        evidence=tuple(exchange.id for exchange in call.exchanges),
+    )
+
+
+def _rows(felt: Felt) -> tuple[tuple[str, str], ...]:
+    each = "; ".join(f"{number}: {shown(e)}" for number, e in enumerate(felt.attempts, 1))
+    pauses = listed([f"{pause:.1f} s" for pause in felt.pauses])
+    paused = f"{duration(felt.on_the_wire)} on the wire and pauses of {pauses}" if felt.pauses else ""
+    rows = [("seen", each), ("waited", paused)]
+    if felt.ended_by_us:
+        rows.append(("then", _how_we_ended_it(felt)))
+    known, worst = felt.computed
+    asked = worst_case(felt.call.trial)[1]
+    rows += [
+        ("because", f"{felt.call.trial.client} repeats by itself, up to {ATTEMPTS - 1} times unless told otherwise"),
+        ("billed", f"{_times(worst)} at the worst, {worst * asked:,} tokens; usage was reported {_times(known)}"),
+        ("look up", _LOOK_UP.format(felt.call.trial.salt, _times(worst))),
+    ]  # fmt: skip
+    if felt.call.raised is not None and not felt.ended_by_us:
+        rows.append(("caller", f"{felt.call.raised.type}: {' '.join(felt.call.raised.text.split())[:200]}"))
+    return tuple(row for row in rows if row[1])
+
+
+def _how_we_ended_it(felt: Felt) -> str:
+    if withheld(felt.last) and felt.last.error is not None:
+        return f"the probe let no further attempt go: {felt.last.error.text}"
+    if by_us(felt.last):
+        return "the probe's own limit for all attempts together ended the last one"
+    limit = "when the probe's own limit for the whole call was reached"
+    wait = retry_after(felt.last.header("retry-after"))
+    if wait is None:
+        return f"the SDK paused to try again {limit}"
+    whole = ATTEMPTS * felt.on_the_wire / len(felt.attempts) + (ATTEMPTS - 1) * wait
+    return (
+        f"the SDK paused to try again, as long as the answer asked ({wait_in_words(wait)}), {limit}; if all {ATTEMPTS} attempts "
+        f"end like that, its user waits about {whole:.0f} s"
+    )
+
+
+def conditions_of(case: Case, felt: Felt) -> dict[str, Any]:
+    deadline = felt.call.conditions.get("deadline")
+    held = conditions(case, felt.call.trial.client, felt.last, deadline, together=1)
+    return {**held, "retries": "the SDK's own"}
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
+
+
+def _sdk(case: Case, name: str) -> str:
+    return SDKS[case.client(name).kind]
