@@ -13,6 +13,7 @@ from probes.budget import worst_case
 from probes.document import to_document
 from probes.errors import UsageError
 from probes.kinds import KINDS
+from probes.kinds.length.cliff import Speed, cliff
 from probes.kinds.length.pace import hold_for, not_reached
 from probes.model import Budget, Call, Confidence, NotSent, Prices, Reason, Verdict
 from probes.runner import judge
@@ -260,6 +261,14 @@ def test_what_was_refused_or_tried_in_vain_is_no_advice(pace, cap, says, keeps_q
     assert found.reason is Reason.STOPPED_EARLY
     assert says in found.advice
     assert not [word for word in (*keeps_quiet, "fill the prompt") if word in found.advice]
+
+
+@pytest.mark.parametrize(("tpot", "given"), [(0.1, None), (0.0999, 0.2), (0.273, 0.1)], ids=str)
+def test_no_speed_stands_twice_in_the_table(tpot, given):
+    """What is measured or asked about is not one of the few others as well."""
+    rows = dict(cliff(case("length", (OPENAI,), tpot=given), Speed(1.0, tpot), 60.0))["cliff"].split(" · ")
+    speeds = [row.removeprefix("at ").split(" ms")[0] for row in rows]
+    assert len(speeds) == len(set(speeds))
 
 
 def test_an_overrun_is_not_a_budget_that_is_used_up():

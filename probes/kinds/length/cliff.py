@@ -58,7 +58,10 @@ def cliff(case: Case, speed: Speed, cutoff: float) -> tuple[tuple[str, str], ...
     if speed.tpot is not None and (tokens := speed.longest(cutoff)) is not None:
         rows.append(f"at {ms(speed.tpot)} a token, as measured, an answer above {tokens:,} tokens is lost")
     given = [float(case.params["tpot"])] if case.params["tpot"] is not None else []
-    for tpot in (*given, *map(float, case.params["speeds"])):
+    asked = [
+        tpot for tpot in map(float, case.params["speeds"]) if speed.tpot is None or ms(tpot) != ms(speed.tpot)
+    ]
+    for tpot in dict.fromkeys((*given, *asked)):
         tokens = speed.longest(cutoff, tpot)
         rows += [f"at {ms(tpot)}: {tokens:,}"] if tokens is not None else []
     return (("cliff", " · ".join(rows)),) if rows else ()
