@@ -7,10 +7,13 @@ sent and settled by what it did cost; concurrency, rate and the server's own `Re
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import deque
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from probes.attempts import attempts, withheld
 from probes.model import Ask, Call, Exchange, NotSent, Raw, Spend, Target, Trial
 from probes.prices import cost, prices
 from probes.response import in_words, retry_after
@@ -28,21 +31,27 @@ MAX_WAITS = 10.0
 PROMPT_TOKENS = 80
 TEMPLATE_TOKENS = 400
 """That a server's own chat template and system prompt may add to a prompt of ours."""
+FILLER_BYTES = 6
+"""Of neutral text for each token that is wanted of it: its words are one token or two."""
+_FEWEST_BYTES = 4
+"""A token of such text has at the least."""
 COUNTED_APART = 16
 """Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
 MAX_HOPS = 5
 """Redirects that are followed in one call."""
 _MINUTE = 60.0
+_REDIRECTS = range(300, 400)
 _PAUSING = frozenset({429, 503, 529})
 """That ask everybody to hold back; others with a `Retry-After` speak of the one request."""
 
 
 def worst_case(trial: Trial) -> tuple[int, int]:
-    """(input, output) tokens that a trial can cost at the most, by the size of our prompts and its cap."""
+    """(input, output) tokens that one request of a trial can cost at the most, by the size of our prompts and its cap."""
     request = trial.request
     if not isinstance(request, Ask) or request.endpoint == "models":
         return 0, 0
-    return (1 if request.recipe == "invalid" else PROMPT_TOKENS), request.cap
+    filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
+    return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
 
 
 def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
@@ -79,7 +88,7 @@ class Governor:
         self._paused = False
         self.pause: str | None = None
         self._held: list[tuple[object, ...]] = []
-        self._overrun = False
+        self.overran = False
         self._requests = self._input = self._output = 0
 
     @property
@@ -103,30 +112,43 @@ class Governor:
     def _buy(self, group: list[Trial]) -> NotSent | None:
         if self._paused or any(_question(trial) in self._held for trial in group):
             return NotSent.PAUSED
-        if self._overrun or not self._affords(group):
+        if self.overran or not self._affords(group):
             return NotSent.BUDGET
-        self._requests += len(group)
         for trial in group:
-            self._charge(trial, 1)
+            self._book(trial, 1)
         return None
 
     def swap(self, bought: Trial, wanted: Trial) -> bool:
         """The reservation of a trial for that of one that may cost more, where the budget bears it."""
         with self._lock:
-            self._charge(bought, -1)
-            self._requests -= 1
+            self._book(bought, -1)
             affords = self._affords([wanted])
-            self._requests += 1
-            self._charge(wanted if affords else bought, 1)
+            self._book(wanted if affords else bought, 1)
             return affords
+
+    def most(self, trials: Sequence[Trial]) -> int:
+        """The largest output cap, up to the one asked for, with which all of `trials` could be bought together; 0 where
+        none is small enough.
+        """
+        asks = [trial.request for trial in trials if isinstance(trial.request, Ask)]
+
+        def too_dear(cap: int) -> bool:
+            return not self._affords(
+                [replace(t, request=replace(a, cap=cap)) for t, a in zip(trials, asks, strict=True)]
+            )
+
+        with self._lock:
+            if self._paused or self.overran or not asks or len(asks) < len(trials):
+                return 0
+            return bisect_left(range(1, max(ask.cap for ask in asks) + 1), True, key=too_dear)
 
     def _affords(self, group: list[Trial]) -> bool:
         """Every ceiling holds even if each of the group costs its worst case."""
-        costs = [worst_case(trial) for trial in group]
+        costs = [worst_case(trial) for trial in group for _ in range(attempts(trial))]
         input_tokens = self._input + sum(worst[0] for worst in costs)
         output_tokens = self._output + sum(worst[1] for worst in costs)
         spent = (
-            self._requests + len(group),
+            self._requests + len(costs),
             input_tokens + output_tokens,
             self._usd(input_tokens, output_tokens),
         )
@@ -151,8 +173,7 @@ class Governor:
     def give_back(self, trial: Trial) -> None:
         """It was bought and is not sent."""
         with self._lock:
-            self._requests -= 1
-            self._charge(trial, -1)
+            self._book(trial, -1)
 
     def _wait(self, until: float | None) -> NotSent | None:
         while True:
@@ -161,7 +182,7 @@ class Governor:
                     return NotSent.INTERRUPTED
                 if self._paused:
                     return NotSent.PAUSED
-                if self._overrun:
+                if self.overran:
                     return NotSent.BUDGET
                 now = self._clock.now()
                 due = max(self._not_before, self._rate_allows(now))
@@ -179,19 +200,23 @@ class Governor:
             self._sent_at.popleft()
         return now if len(self._sent_at) < self._limits.per_minute else self._sent_at[0] + _MINUTE
 
-    def hops(self) -> Callable[[], str | None]:
-        """To ask before each redirect that one call follows: it is a request like any other, and counted; or why not."""
-        left = iter(range(MAX_HOPS))
+    def hops(self, bought: int = 1) -> Callable[[], str | None]:
+        """To ask before each further request of one call, a redirect that is followed or an attempt of the SDK's own: it
+        is a request like any other, and counted where it is beyond those `bought`; or why not.
+        """
+        left = iter(range(MAX_HOPS + bought - 1))
 
         def hop() -> str | None:
-            if next(left, None) is None:
+            number = next(left, None)
+            if number is None:
                 return f"more than {MAX_HOPS} redirects are not followed"
+            paid = number < bought - 1
             with self._lock:
                 if self._paused:
                     return "the server asked for a longer pause than is waited for"
-                if self._overrun or not self._affords_hop():
+                if self.overran or not (paid or self._affords_hop()):
                     return "the budget of requests is used up"
-                self._requests += 1
+                self._requests += not paid
                 self._sent_at.append(self._clock.now())
             return None
 
@@ -209,22 +234,22 @@ class Governor:
         status = last.status if last is not None else None
         if last is not None and status is not None and status >= 400 and not _only_shown(trial, status):
             self._pause(retry_after(last.header("retry-after")), trial, status)
-        used = _used(last.facts.get("usage")) if last is not None else None
-        if last is None or _cost_nothing(last):
-            used = used or (0, 0)
-        if used is not None:
-            with self._lock:
-                self._overrun = self._overrun or over_cap(trial, call) is not None
-                self._charge(trial, -1)
+        with self._lock:
+            self.overran = self.overran or over_cap(trial, call) is not None
+            self._book(trial, -1)
+            made = sum(not withheld(exchange) for exchange in call.exchanges)
+            self._requests += min(made, attempts(trial))  # those beyond were counted as they were sent
+            paid = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
+            for used in (_paid(trial, exchange) for exchange in paid):
                 self._input += used[0]
                 self._output += used[1]
-                self._requests -= not call.exchanges
 
-    def _charge(self, trial: Trial, sign: int) -> None:
+    def _book(self, trial: Trial, sign: int) -> None:
         """The worst case of a trial, bought or given back; the lock is held."""
         input_tokens, output_tokens = worst_case(trial)
-        self._input += sign * input_tokens
-        self._output += sign * output_tokens
+        self._requests += sign * attempts(trial)
+        self._input += sign * attempts(trial) * input_tokens
+        self._output += sign * attempts(trial) * output_tokens
 
     def _pause(self, seconds: float | None, trial: Trial, status: int) -> None:
         """Wait as the server asks where that fits; else send nothing more in this run, or not this once more."""
@@ -242,6 +267,12 @@ class Governor:
                 self._held.append(_question(trial))
 
 
+def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
+    """(input, output) tokens that one request is settled with."""
+    nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
+    return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))
+
+
 def _question(trial: Trial) -> tuple[object, ...]:
     return trial.client, trial.route, trial.request
 
@@ -252,7 +283,7 @@ def _only_shown(trial: Trial, status: int) -> bool:
     return shows is not None and (status == shows or status not in _PAUSING)
 
 
-def _cost_nothing(exchange: Exchange) -> bool:
+def free(exchange: Exchange) -> bool:
     """Refused by a 4xx before inference, or never sent whole."""
     refused = exchange.status is not None and 400 <= exchange.status < 500
     return refused or (exchange.status is None and exchange.timeline.upload_end is None)

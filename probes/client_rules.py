@@ -19,6 +19,8 @@ MODES = {
     "emulated": ("sync",),
 }
 """Kind → the modes that it has."""
+SDKS = {"openai_sdk": "OpenAI SDK", "anthropic_sdk": "Anthropic SDK"}
+"""Kind → product, of those that repeat a failed request by themselves unless told not to."""
 _FILLED = {"host": "{host}", "content-length": "{length}"}
 
 

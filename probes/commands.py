@@ -78,6 +78,7 @@ def plan(arguments: Namespace) -> int:
             ", ".join(c.name for c in case.clients),
             *KINDS[case.kind].bound(case),
             long=KINDS[case.kind].long,
+            notes=tuple(KINDS[case.kind].foretells(case)),
         )
         for case in ahead.cases
     ]

@@ -16,10 +16,11 @@ from probes.budget import Governor
 from probes.clock import Clock
 from probes.errors import UsageError
 from probes.kinds import KINDS
-from probes.live import Bench
+from probes.live import SHORTEST, Bench
 from probes.model import Finished, Found, Run, Skipped
 from probes.output_cap import OutputCap
 from probes.own_signatures import catalogue_for
+from probes.recall import recalled
 from probes.redact import Redactor
 from probes.runner import run_cases, worst
 from probes.stop import Stop
@@ -70,8 +71,21 @@ def plan(order: Order, secrets: Secrets) -> Plan:
         built += [case for case in rows if order.cases is None or case.id in order.cases]
         skipped += [row for row in left_out if order.cases is None or row.case in order.cases]
     ready = [_available(case, skipped) for case in built]
-    chosen = [replace(case, keyed=_keyed(order.target, secrets)) for case in ready if case is not None]
+    for case in built:
+        _check_deadline(case, order.clock)
+    keyed = _keyed(order.target, secrets)
+    chosen = [recalled(replace(case, keyed=keyed)) for case in ready if case is not None]
     return Plan(tuple(suite.name for suite in suites), tuple(chosen), tuple(skipped), seed)
+
+
+def _check_deadline(case: Case, clock: Clock) -> None:
+    """In scaled time a request is never given less than this machine can keep."""
+    given, least = case.params.get("deadline"), SHORTEST / clock.scale
+    if KINDS[case.kind].long and clock.scale != 1.0 and given is not None and float(given) < least:
+        raise UsageError(
+            f"{case.id}: deadline: must be {least:g} or more with --time-scale {clock.scale:g}, not {float(given):g}: "
+            f"{SHORTEST:g} s of this machine's clock are the least that it can keep"
+        )
 
 
 def _keyed(target: Target, secrets: Secrets) -> bool:

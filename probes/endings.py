@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,10 @@ _BYTES = "look at the first bytes that answer, by curl --raw -v --http0.9, and w
 _HEAD = "the same request straight to the origin: which of the headers are added on the way?"
 _ISSUER = "compare the issuer of the certificate presented here with that seen from another network"
 _LONGER = "the same request with a longer deadline (limits.deadline in the target's file; --set deadline=… where a case has it)"
+_ITS_LIMIT = (
+    "how long the call took, against the client's own time limit (600 s in the OpenAI and Anthropic SDKs, 300 s in Node's "
+    "fetch, unless set); then the same prompt with stream on"
+)
 _CUT = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
 
 
@@ -53,10 +58,22 @@ _PROXY = _End(
     "the same request without the proxy",
     WhoActs.CUSTOMER,
 )
+_GAVE_UP = _End("client.timeout", Layer.CLIENT, Confidence.HIGH, _ITS_LIMIT, WhoActs.CUSTOMER)
+_LOST = _End("timeout.first_byte", Layer.NETWORK, Confidence.LOW, _FRESH)
 _OURS = _End("not_measured", Layer.PROBE, Confidence.HIGH, "the same request with our own limits raised")
 _OPENED = _End("ok", Layer.NETWORK, Confidence.HIGH, "a request on such a connection")
 _UNSENT = _End("not_measured", Layer.PROBE, Confidence.LOW, "the same request again")
 
+_SOFTWARE = (
+    # not the names of their hosts
+    (r"\b(?:Async)?OpenAI/|(?<![\w./-])openai\.", "OpenAI SDK"),
+    (r"\b(?:Async)?Anthropic/|(?<![\w./-])anthropic\.", "Anthropic SDK"),
+    (r"UND_ERR_|\b(?:Headers|Body) ?Timeout ?Error|^undici", "undici"),
+    (r"python-httpx/|\bhttpx2?\.", "httpx"),
+    (r"\bcurl: \(", "curl"),
+)
+SILENT = frozenset({"dns", "connect", "timeout", "lost", "deadline"})
+"""Ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _BROKEN_OFF = frozenset({"dns", "connect", "reset", "closed"})
 _AT_ONCE = 2.0
 
@@ -69,7 +86,18 @@ _ENDS: dict[str, dict[str, _End]] = {
     "closed": {"": _RESET, "body": _BROKEN},
     "protocol": {"": _NOT_HTTP, "connect": _PROXY, "tls": _TLS, "body": _BROKEN},
     "oversize": {"": _OVERSIZE, "connect": _PROXY, "body": _BROKEN},
-    "timeout": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
+    "timeout": {
+        "": _GAVE_UP._replace(
+            confidence=Confidence.LOW
+        ),  # pasted: it may as well have been without a connection
+        "dns": _DNS,
+        "connect": _NO_ANSWER,
+        "tls": _TLS,
+        "upload": _GAVE_UP,
+        "headers": _GAVE_UP,
+        "body": _GAVE_UP,
+    },
+    "lost": {"": _LOST, "upload": _UPLOAD, "body": _BROKEN},
     "deadline": {"": _SILENCE, "dns": _DNS, "connect": _NO_ANSWER, "tls": _TLS, "upload": _UPLOAD},
     "limit": {"": _OURS},
     "interrupted": {"": _OURS},
@@ -88,17 +116,17 @@ def ended(exchange: Exchange) -> Attribution:
     end = by_phase.get(error.phase) or by_phase.get("", _UNSENT)
     if exchange.conditions.get("proxy") and end in {_DNS, _REFUSED, _NO_ANSWER}:
         end = _PROXY  # what was dialled is the proxy of our own side, not the service
-    if error.phase == "body" and exchange.timeline.first_byte is not None and exchange.body_bytes:
-        if error.kind == "deadline":
-            end = _SILENCE._replace(code="timeout.idle" if _fell_silent(exchange) else "timeout.total")
-        elif error.kind == "timeout":
-            end = _SILENCE._replace(code="timeout.idle", next_test=_CUT)
+    answering = exchange.timeline.first_byte is not None and exchange.body_bytes
+    if (error.kind, error.phase) == ("deadline", "body") and answering:
+        end = _SILENCE._replace(code="timeout.idle" if _fell_silent(exchange) else "timeout.total")
     if end.next_test == _LONGER and not exchange.request.stream:
         end = end._replace(next_test=f"{_LONGER}, and with stream on")
     said = {"error": error.text[:200], "phase": error.phase}
     if end is _TLS and (why := fault(exchange)) is not None:
         end = end._replace(next_test=why.next_test, who_acts=why.who_acts)
         return replace(_end(end, said), advice=why.advice)
+    if end.code == _GAVE_UP.code:
+        return replace(_end(end, said), product=_software(exchange))
     if end is _RESET and exchange.conditions.get("connection") == "new":
         return _hung_up(exchange, said)
     return _end(end, said)
@@ -110,6 +138,13 @@ def _hung_up(exchange: Exchange, said: dict[str, str]) -> Attribution:
     why = f"it may expect TLS; {_WHY_HUNG_UP}" if plain else _WHY_HUNG_UP
     next_test = "the same base URL with https" if plain else "the same request from another network"
     return replace(_end(_RESET._replace(next_test=next_test), said), advice=_HUNG_UP.format(why))
+
+
+def _software(exchange: Exchange) -> str | None:
+    """Of the client, by what it announced or by its own words."""
+    agents = [value for name, value in exchange.request.headers if name.lower() == "user-agent"]
+    words = " ".join([*agents, exchange.error.text if exchange.error is not None else ""])
+    return next((product for pattern, product in _SOFTWARE if re.search(pattern, words)), None)
 
 
 def _fell_silent(exchange: Exchange) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from probes import clients
 from probes.allowance import Allowance
+from probes.attempts import attempts, pauses
 from probes.attribution import attribute
-from probes.endings import broke
+from probes.endings import SILENT, broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
 if TYPE_CHECKING:
@@ -26,13 +27,11 @@ if TYPE_CHECKING:
     from probes.signatures import Catalogue
     from probes.stop import Stop
 
-SILENT = frozenset({"dns", "connect", "timeout", "deadline"})
-"""Transport ends that mean nobody answered; a reset or a close is an answer of a kind."""
 _SILENT_IN_A_ROW = 2
 _LESSONS = 3
 """Parameters of ours that one request may be refused for, one after the other."""
-_SHORTEST = 1.5
-"""Machine seconds."""
+SHORTEST = 1.5
+"""Machine seconds that a deadline in scaled time may be."""
 RESOLUTION = 0.01
 """Machine seconds that a time measured here may be off: threads of one process take turns."""
 
@@ -77,7 +76,7 @@ class Live:
         jobs = [
             _Job(self, trial, repeat, len(planned))
             if refused is None
-            else self._unsent(trial, repeat, refused)
+            else self._unsent(trial, repeat, refused, affords=self._affords(refused, trial, planned))
             for (trial, repeat), refused in zip(planned, bought, strict=True)
         ]
         threads = [job for job in jobs if isinstance(job, _Job)]
@@ -156,14 +155,15 @@ class Live:
 
     def _send(self, trial: Trial, repeat: int, together: int) -> Call:
         bench, limits = self._bench, self._case.target.limits
+        deadline = self._deadline(trial)
         with bench.stop.listening() as on_stop, ExitStack() as fresh:
             outcome = self._session(trial, fresh).send(
                 trial,
                 clients.SendLimits(
-                    deadline=self._deadline(self._allowance.at_most(self._asked(trial))),
+                    deadline=deadline,
                     body_bytes=int(limits.body_mib * 1024 * 1024),
                     on_stop=on_stop,
-                    may_go_on=bench.governor.hops(),
+                    may_go_on=bench.governor.hops(attempts(trial)),
                 ),
             )
         name = call_id(self._case, trial.label, repeat)
@@ -179,12 +179,18 @@ class Live:
                 "session": trial.session or "fresh",
                 "concurrency": together,
                 "resolution": RESOLUTION / bench.clock.scale,
+                "deadline": round(deadline, 6),
+                **({"retries": "the SDK's own"} if trial.retries else {}),
             },
         )
         echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
         call = bench.redactor.call(call)
         attributed = tuple(
-            replace(e, attribution=attribute(e, bench.catalogue), conditions={**e.conditions, **_echo(echo)})
+            replace(
+                e,
+                attribution=attribute(e, bench.catalogue),
+                conditions={**e.conditions, **({"secret_echoed": echo} if echo else {})},
+            )
             for e, echo in zip(call.exchanges, echoes, strict=True)
         )
         return replace(call, exchanges=attributed)
@@ -192,15 +198,27 @@ class Live:
     def _asked(self, trial: Trial) -> float:
         return self._case.target.limits.deadline if trial.deadline is None else trial.deadline
 
-    def _unsent(self, trial: Trial, repeat: int, why: NotSent, because: str | None = None) -> Call:
+    def _unsent(
+        self, trial: Trial, repeat: int, why: NotSent, because: str | None = None, affords: int | None = None
+    ) -> Call:
         if why is NotSent.PAUSED:
             because = self._bench.governor.pause
-        return unsent(self._case, trial, repeat, why, because)
+        call = unsent(self._case, trial, repeat, why, because, affords)
+        overran = why is NotSent.BUDGET and self._bench.governor.overran
+        return replace(call, conditions={**call.conditions, "overran": True}) if overran else call
 
-    def _deadline(self, seconds: float) -> float:
+    def _affords(self, why: NotSent, trial: Trial, planned: Sequence[Planned]) -> int | None:
+        """The output cap that the budget bears for a trial, and for those that are bought with it."""
+        if why is not NotSent.BUDGET:
+            return None
+        together = [other for other, _ in planned if trial.pair is not None and other.pair == trial.pair]
+        return self._bench.governor.most(together or [trial])
+
+    def _deadline(self, trial: Trial) -> float:
         """In scaled time never less than what this machine can keep."""
-        scale = self._bench.clock.scale
-        return seconds if scale == 1.0 else max(seconds, _SHORTEST / scale)
+        scale, seconds = self._bench.clock.scale, self._allowance.at_most(self._asked(trial))
+        least = 0.0 if scale == 1.0 else SHORTEST / scale
+        return max(seconds, least) + pauses(trial, scale)
 
     def sender(self, name: str) -> clients.Sender:
         with self._lock:
@@ -251,10 +269,6 @@ def _settled(exchange: Exchange, name: str) -> Exchange:
         timeline=timeline,
         chunk_times=tuple(round(at, 6) for at in exchange.chunk_times),
     )
-
-
-def _echo(where: str | None) -> dict[str, str]:
-    return {} if where is None else {"secret_echoed": where}
 
 
 class _Job(threading.Thread):

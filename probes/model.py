@@ -262,8 +262,10 @@ class Client:
 class Ask:
     """One API request in the words of its dialect; the client builds the bytes.
 
-    `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `invalid` (refused by type
-    before inference: `messages` is a string). `key`: the target's, or made up in the dialect's shape.
+    `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `ponder` (one that has to be thought
+    about), `invalid` (refused by type before inference: `messages` is a string). `prompt_tokens`: about so many of
+    neutral text stand before the question, other ones for each salt. `effort`: of reasoning; `endless`: no end before
+    the cap, where the engine knows that; neither is sent again once the server has refused it. `key`: the target's, or made up in the dialect's shape.
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes, as is `usage`: whether a stream is asked for its usage.
@@ -272,10 +274,13 @@ class Ask:
     """
 
     endpoint: str
-    recipe: Literal["hello", "count", "invalid"] = "hello"
+    recipe: Literal["hello", "count", "ponder", "invalid"] = "hello"
     stream: bool = False
     cap: int = 16
     filler: int = 0
+    prompt_tokens: int = 0
+    effort: Literal["high"] | None = None
+    endless: bool = False
     key: Literal["target", "made_up"] = "target"
     edits: Mapping[str, str | None] = field(default_factory=dict)
     cap_name: OutputCap = "max_tokens"
@@ -320,7 +325,8 @@ class Trial:
 
     `session`: `None` is a fresh connection, a name is one client object and pool. `start`: seconds into the step.
     `deadline`: seconds, `None` takes the target's. `salt`: makes the prompt unique. `pair`: trials of one step
-    with the same name are bought together or not at all.
+    with the same name are bought together or not at all. `retries`: an SDK is left its own, as its customers have it;
+    `deadline` is then for all of its attempts together, the pauses that it makes between them not counted.
     """
 
     label: str
@@ -332,6 +338,7 @@ class Trial:
     deadline: float | None = None
     salt: str = ""
     pair: str | None = None
+    retries: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +410,7 @@ class WireRequest:
 class WireError:
     """How the transport ended, when not by a complete response.
 
-    `kind`: `dns · connect · tls · reset · closed · timeout · deadline · limit · interrupted · protocol · oversize ·
+    `kind`: `dns · connect · tls · reset · closed · timeout · lost · deadline · limit · interrupted · protocol · oversize ·
     proxy`; `oversize` is a response whose headers are more than the client takes;
     `phase`: `dns · connect · tls · upload · headers · body`. `deadline` and `limit` are our own bounds.
     """
@@ -511,15 +518,27 @@ def call_id(case: Case, label: str, repeat: int) -> str:
     return f"{case.id}:{label}#{repeat}"
 
 
-def unsent(case: Case, trial: Trial, repeat: int, why: NotSent, because: str | None = None) -> Call:
-    """The call of a trial that was not sent; `because` says it closer, for people."""
+def unsent(
+    case: Case,
+    trial: Trial,
+    repeat: int,
+    why: NotSent,
+    because: str | None = None,
+    affords: int | None = None,
+) -> Call:
+    """The call of a trial that was not sent; `because` says it closer, for people, `affords` which output cap what is
+    left of the budget would have borne.
+    """
     return Call(
         id=call_id(case, trial.label, repeat),
         case=case.id,
         trial=trial,
         repeat=repeat,
         not_sent=why,
-        conditions={"because": because} if because else {},
+        conditions={
+            **({"because": because} if because else {}),
+            **({} if affords is None else {"affords": affords}),
+        },
     )
 
 

@@ -1,6 +1,7 @@
 """What is a case's parameter worth, as a file, a flag or the id of a case has it?
 
-Its default says its type; a default of `None` takes any scalar.
+Its default says its type; a default of `None` is found by the kind itself, and takes any scalar, or a number where the
+kind gives limits.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import yaml
 
 from probes.errors import UsageError
 
-Limits = tuple[float, float]
-"""The least and the most, both allowed."""
+Limits = tuple[float, float] | tuple[str, ...]
+"""The least and the most, both allowed; of a text, the words that it may be."""
 _READABLE = ".:+-_@"
 _TYPES: tuple[tuple[type | tuple[type, ...], type | tuple[type, ...], str], ...] = (
     # of the default · that it takes · in words; true is an int to Python, not to people
@@ -32,12 +33,17 @@ def mismatch(value: object, default: object, limits: Limits | None = None) -> st
         if isinstance(default, types):
             fits = isinstance(value, taken) and isinstance(value, bool) == isinstance(default, bool)
             return _outside(value, limits) if fits else words
-    return None
+    if limits is None or value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return _outside(value, limits) if number else "a number, or null for one that is found"
 
 
 def _outside(value: object, limits: Limits | None) -> str | None:
     if limits is None:
         return None
+    if isinstance(limits[0], str):
+        return None if value in limits else f"one of {', '.join(map(str, limits))}"
     if isinstance(value, list | tuple):
         return next(
             (f"a list of numbers, each {said}" for item in value if (said := _outside(item, limits))), None

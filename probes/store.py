@@ -77,6 +77,11 @@ def load(id_or_path: str) -> Run:
         raise UsageError(f"{path}: {fault}") from None
 
 
+def newest_first() -> list[Path]:
+    """The stored runs' files, by their ids, which sort by time."""
+    return sorted(reports_dir().glob("*.json"), key=lambda path: path.stem, reverse=True)
+
+
 def path_of(id_or_path: str) -> Path:
     """Where that run lies, if it does."""
     as_path = Path(id_or_path)

@@ -53,6 +53,7 @@ SENT = {
         "X-Stainless-Lang": "python",
         "X-Stainless-Runtime": "CPython",
     },
+    "openai-py-async": {"Accept": "application/json", "User-Agent": "AsyncOpenAI/Python 3.57.0"},
     "httpx": {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "python-httpx/0.28.1"},
     "curl": {"User-Agent": "curl/8.5.0", "Accept": "*/*"},
     "dialer": {},

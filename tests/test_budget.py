@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from probes.attempts import ATTEMPTS
 from probes.budget import MAX_HOPS, MAX_WAIT, MAX_WAITS, Governor, over_cap, worst_case
 from probes.clock import Clock
 from probes.model import (
@@ -59,10 +60,11 @@ def call(of, status=200, usage=None, headers=(), exchanges=1, upload_end=0.1):
         (Ask("chat", cap=16), (80, 16)),
         (Ask("messages", recipe="count", cap=900), (80, 900)),
         (Ask("chat", recipe="invalid", cap=1), (1, 1)),
+        (Ask("chat", recipe="count", cap=9, prompt_tokens=1000), (1580, 9)),
         (Ask("models"), (0, 0)),
         (Raw("GET", "/"), (0, 0)),
     ],
-    ids=["hello", "count", "refused by type", "models", "raw"],
+    ids=["hello", "count", "a long prompt", "refused by type", "models", "raw"],
 )
 def test_worst_case(request_, cost):
     """By the size of our prompts and the cap."""
@@ -200,6 +202,40 @@ def test_a_redirect_followed_is_a_request():
     assert [hop(), hop(), hop()] == [None, None, "the budget of requests is used up"]
     assert guard.spend.requests == 3
     assert guard.reserve([trial()]) == [BUDGET]
+
+
+def test_an_sdk_with_its_own_retries_is_bought_with_all_of_them():
+    """Or not at all; the attempts that it did not make are given back, those it made are paid each."""
+    one = replace(trial(cap=20), retries=True)
+    assert governor(requests=ATTEMPTS - 1).reserve([one]) == [BUDGET]
+    assert governor(tokens=ATTEMPTS * 100 - 1).reserve([one]) == [BUDGET]
+    guard = governor(requests=ATTEMPTS, tokens=ATTEMPTS * 100)
+    assert guard.reserve([one]) == [None]
+    assert (guard.spend.requests, guard.spend.output_tokens) == (ATTEMPTS, ATTEMPTS * 20)
+    hop = guard.hops(ATTEMPTS)
+    assert [hop() for _ in range(ATTEMPTS)] == [None, None, "the budget of requests is used up"]
+    made = call(one, 504, exchanges=2)
+    guard.settle(one, made)
+    assert (guard.spend.requests, guard.spend.output_tokens) == (2, 2 * 20)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "usage", "tokens"),
+    [
+        ((504, 504, 504), None, 60),
+        ((429, 429, 200), {"completion_tokens": 7}, 7),
+        ((307, 200, 200), None, 40),
+        ((), None, 0),
+    ],
+    ids=["at the worst", "refused, then counted", "a redirect", "not sent"],
+)
+def test_each_attempt_is_settled_by_itself(statuses, usage, tokens):
+    """A refusal or a redirect costs nothing, an answer what it counts, and else the worst case."""
+    guard, one = governor(), replace(trial(cap=20), retries=True)
+    assert guard.reserve([one]) == [None]
+    seen = [call(one, status, usage if status == 200 else None).exchanges[0] for status in statuses]
+    guard.settle(one, replace(call(one), exchanges=tuple(seen)))
+    assert (guard.spend.requests, guard.spend.output_tokens) == (len(statuses), tokens)
 
 
 def test_redirects_of_one_call_are_bounded():
@@ -421,3 +457,24 @@ def test_usage_above_the_reservation_stops_the_run(usage, stops):
             usage.get("completion_tokens") or usage["output_tokens"],
         )
         assert guard.spend == Spend(1, *used)
+
+
+@pytest.mark.parametrize(
+    ("limits", "cap"),
+    [
+        ({}, 900),
+        ({"tokens": 2 * 80 + 2 * 500}, 500),
+        ({"tokens": 2 * 80 + 1}, 0),
+        ({"requests": 1}, 0),
+        ({"usd": 2 * 80e-6 + 2 * 300 * 2e-6 + 1e-9, "prices": Prices(1.0, 2.0)}, 300),
+    ],
+    ids=["no ceiling", "tokens", "not even one", "requests", "money"],
+)
+def test_the_largest_cap_that_is_borne(limits, cap):
+    """Both trials of a pair could be bought with it, and with one token more they could not."""
+    held = governor(**limits)
+    pair = [trial("p", 900), trial("p", 900)]
+    assert held.most(pair) == cap
+    if cap:
+        assert held.reserve([trial("p", cap)] * 2) == [None, None]
+    assert held.most([trial("p", 0)]) == 0

@@ -39,6 +39,7 @@ from probes.model import (
     Spend,
     Started,
     Target,
+    Timeline,
     Trial,
     Verdict,
     WhoActs,
@@ -135,6 +136,8 @@ VARIES = {
     r"127\.0\.0\.1 [\d.]+ m?s": "127.0.0.1 3 ms",
     r"27\d(?:\.\d)? ms a token": "273 ms a token",
     r"4[45]\d tokens": "452 tokens",
+    r"streamed at [34]\d\d tokens": "streamed at 400 tokens",
+    r"(?<=: )headers [\d.]+ m?s, first byte [\d.]+ m?s, first token [\d.]+ s": "headers 63 ms, first byte 63 ms, first token 1.9 s",
     r"117 ms: [\d,]+": "117 ms: 1,053",
     r"20\.6 ms: [\d,]+": "20.6 ms: 5,979",
     r'(?<= time=")[\d.]+': "4.100",
@@ -146,6 +149,10 @@ VERSIONS = {
     "httpx": "0.28.1",
     "curl": "8.14.1",
 }
+WHOLE = Timeline(
+    upload_end=0.0, headers=1.8, first_byte=1.8, first_token=2.1, last_token=190.2, last_byte=190.3, end=190.3
+)
+CUT = Timeline(upload_end=0.0, headers=125.1, first_byte=125.1, last_byte=125.1, end=125.1)
 SAMPLES_OF_THE_DEMO = {"demo.txt": console, "junit.xml": junit, "summary.md": markdown, "report.html": html}
 
 
@@ -168,6 +175,17 @@ def steady_run(run: Run, spend: Spend) -> Run:
             finding, title=title, advice=advice, detail=detail, next_test=following, reproduce=again
         )
 
+    drawn = {
+        name: timeline
+        for f in run.findings
+        if f.factor is Factor.STREAM
+        for name, timeline in ((f.control, WHOLE), (f.variant, CUT))
+    }
+    calls = tuple(
+        replace(call, exchanges=tuple(
+            replace(e, timeline=drawn[e.id], chunk_times=()) if e.id in drawn else e for e in call.exchanges))
+        for call in run.calls
+    )  # fmt: skip
     edge = run.target.routes["edge"]
     routes = {"edge": replace(edge, base_url=steady(edge.base_url))}
     return replace(
@@ -179,6 +197,7 @@ def steady_run(run: Run, spend: Spend) -> Run:
         spend=spend,
         seed=7,
         versions=VERSIONS,
+        calls=calls,
         findings=tuple(map(told, run.findings)),
     )
 

@@ -104,6 +104,77 @@ def test_a_cap_that_is_too_low_is_raised(endpoint, said, cap):
     assert learnt.named(trial(recipe="invalid", cap=1)).request.cap == 1
 
 
+MOST = {
+    "OpenAI": (
+        "max_tokens is too large: 50000. This model supports at most 32768 completion tokens, whereas you provided 50000.",
+        32768,
+    ),
+    "Anthropic": (
+        "max_tokens: 50000 > 8192, which is the maximum allowed number of output tokens for m",
+        8192,
+    ),
+    "Groq": ("`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens`", 8192),
+    "a range": ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
+    "doubao": ("The parameter `max_tokens` is not valid: integer above maximum value, expected a value <= 12288, but got 50000", 12288),
+    "thousands": ("max_tokens cannot exceed 16,384", 16384),
+    "window": (
+        ("This model's maximum context length is 8192 tokens. However, you requested 50064 tokens (64 in the messages, "
+        "50000 in the completion). Please reduce the length of the messages or completion."),
+        8192 - 64 - 16,
+    ),
+    "window, vLLM": (
+        ("This model's maximum context length is 16384 tokens. However, you requested 50000 output tokens and your prompt "
+        "contains at least 93 input tokens, for a total of at least 50093 tokens."),
+        16384 - 93 - 16,
+    ),
+    "window, SGLang": (
+        ("Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 50080 "
+        "tokens: 80 tokens from the input messages and 50000 tokens for the completion."),
+        4096 - 80 - 16,
+    ),
+    "no figure": ("max_tokens is too large: 50000", None),
+    "a window that the prompt fills": (
+        "This model's maximum context length is 100 tokens. However, you requested 50064 tokens (99 in the messages)",
+        None,
+    ),
+    "of another": ("n must be less than or equal to 8", None),
+    "more than was asked for": ("max_tokens must be less than or equal to 60000", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "most"), MOST.values(), ids=MOST)
+@pytest.mark.parametrize("endpoint", ["chat", "messages", "responses"])
+def test_a_cap_that_is_too_high_is_lowered(endpoint, said, most):
+    """To what the server's 400 leaves, for the rest of the run; a smaller one stays as it is."""
+    learnt = OutputCap(target(), Clock())
+    big = trial(endpoint=endpoint, cap=50_000)
+    with learnt.turn(big) as sent:
+        assert learnt.learns(sent, call(sent, 400, {"error": {"message": said}})) is (most is not None)
+    assert learnt.named(big).request.cap == (most or 50_000)
+    assert learnt.named(trial(endpoint=endpoint, cap=16)).request.cap == 16
+    again = learnt.named(big)
+    assert not learnt.learns(again, call(again, 400, {"error": {"message": said}}))
+
+
+EXTRAS = {
+    "effort": ({"effort": "high"}, "Unsupported parameter: 'reasoning_effort' is not supported with this model."),
+    "thinking": ({"effort": "high"}, "thinking: adaptive thinking is not supported on this model"),
+    "endless": ({"endless": True}, "Unrecognized request argument supplied: ignore_eos"),
+    "at least": ({"endless": True}, "min_tokens: Extra inputs are not permitted"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ask", "said"), EXTRAS.values(), ids=EXTRAS)
+def test_what_only_some_engines_know_is_left_out_once_refused(ask, said):
+    """And it is not taken for a parameter of one that did not send it."""
+    learnt, refusal = OutputCap(target(), Clock()), {"error": {"message": said}}
+    plain, extra = trial(cap=64), trial(cap=64, **ask)
+    assert not learnt.learns(plain, call(plain, 400, refusal))
+    assert learnt.learns(extra, call(extra, 400, refusal))
+    assert learnt.named(extra).request == plain.request
+    assert dialect.body(target(), extra.request, "") != dialect.body(target(), plain.request, "")
+
+
 def test_usage_is_not_asked_for_where_it_is_not_known():
     """`stream_options` is ours, no customer need send it."""
     learnt = OutputCap(target(), Clock())

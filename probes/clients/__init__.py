@@ -44,7 +44,7 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class SendLimits:
     """`deadline` in seconds, `body_bytes` decoded. `on_stop` is given a function that ends the call from any thread;
-    `may_go_on` is asked before each redirect that the client follows, and says why not.
+    `may_go_on` is asked before each further request that the client makes by itself, and says why not.
     """
 
     deadline: float

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from probes.budget import FILLER_BYTES
 from probes.clients import reasoning
 from probes.clients.filler import filler
 from probes.credentials import made_up_key
@@ -29,6 +30,10 @@ _COUNT = (
     "Count upwards from one in English words, one number per line: one, two, three, and so on. "
     "Do not stop, do not summarise, do not skip a number; go on until you are cut off."
 )
+_PONDER = (
+    "Think it through from the beginning, step by step and with every intermediate result: find all ways to place eight "
+    "queens on a chessboard so that none attacks another, and prove for each that it is one. Do not stop early. "
+)
 
 
 def url(target: Target, route: Route, ask: Ask) -> str:
@@ -46,8 +51,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     The salt stands first, so that no prefix cache can answer for the model. Beside a filler it is another message that
     is invalid: some servers repeat what they refuse (https://github.com/vllm-project/vllm quotes pydantic's `input`).
     """
-    text = _COUNT if ask.recipe == "count" else _HELLO
-    said = f"[{salt}] {text}" if salt else text
+    said = _said(ask, salt)
     invalid = ask.recipe == "invalid"
     if ask.endpoint == "responses":
         # A string is good input here, so what is refused by its type is a number.
@@ -56,7 +60,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
             "input": 0 if invalid else said,
             "max_output_tokens": ask.cap,
         }
-        return out | ({"stream": True} if ask.stream else {})
+        return out | ({"stream": True} if ask.stream else {}) | reasoning.effort(target, ask)
     messages: Any = [{"role": "user", "content": said}]
     if invalid:
         filled = {"role": "user", "content": filler(ask.filler, salt)}
@@ -66,7 +70,17 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
         out["stream"] = True
         if target.api == "openai" and ask.usage:
             out["stream_options"] = {"include_usage": True}
-    return out | reasoning.off(target, ask)
+    if ask.endless and target.api == "openai":
+        # https://docs.vllm.ai/en/v0.11.0/serving/openai_compatible_server.html, extra parameters; SGLang has both, too.
+        out |= {"ignore_eos": True, "min_tokens": ask.cap}
+    return out | (reasoning.effort(target, ask) or reasoning.off(target, ask))
+
+
+def _said(ask: Ask, salt: str) -> str:
+    text = {"count": _COUNT, "ponder": _PONDER + _COUNT}.get(ask.recipe, _HELLO)
+    if ask.prompt_tokens:
+        text = f"{filler(ask.prompt_tokens * FILLER_BYTES, salt)}\n\n{text}"
+    return f"[{salt}] {text}" if salt else text
 
 
 def encoded(target: Target, ask: Ask, salt: str) -> bytes:

@@ -6,12 +6,14 @@ import importlib
 import os
 import traceback
 from concurrent.futures import CancelledError
-from functools import lru_cache
+from contextvars import copy_context
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from probes.clients import Outcome, SendLimits, Setting, to_exchange, uses_env_proxy
 from probes.model import Ask, Raised, Request, Route
+from probes.wire.call import Ended, under_way
 from probes.wire.recorder import attach, recording
 
 if TYPE_CHECKING:
@@ -90,11 +92,23 @@ def observe(
             returned = call()
         except CancelledError:
             raised = Raised("asyncio.CancelledError", f"cancelled: {record.stopped}")
+        except Ended:
+            raised = Raised("probes.Ended", f"left waiting: {record.stopped}")
         except Exception as error:  # noqa: BLE001 - seam 1 of 3: what the client raises is what its user meets
             raised = Raised(f"{type(error).__module__.partition('.')[0]}.{type(error).__name__}", str(error))
             _let_go(error)
     stream = request.stream if isinstance(request, Ask) else None
     return Outcome(tuple(to_exchange(tape, stream=stream) for tape in record.results()), returned, raised)
+
+
+def left_waiting(call: Callable[[], str]) -> str:
+    """What `call` returns or raises, or Ended as soon as the recording is stopped: the pause that a client makes before
+    it tries again can't be interrupted, and may be as long as a server likes.
+    """
+    record = under_way.get()
+    assert record is not None
+    said: str = record.beside(partial(copy_context().run, call))
+    return said
 
 
 def _let_go(error: BaseException | None) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, reasoning
-from probes.clients.observed import Joined, http_client, observe, shown
+from probes.clients.observed import Joined, http_client, left_waiting, observe, shown
 from probes.model import Ask, Route, Trial
 from probes.wire.loop import LoopThread
 
@@ -104,7 +105,9 @@ def no_aiohttp() -> str | None:
 
 
 class Session:
-    """One SDK client object and its pool. `max_retries=0`: a probe that retries hides what it looks for."""
+    """One SDK client object and its pool. `max_retries=0`: a probe that retries hides what it looks for, but where the
+    trial asks for what a customer meets.
+    """
 
     def __init__(self, sender: SdkSender, route: Route) -> None:
         self._sender = sender
@@ -131,12 +134,21 @@ class Session:
         request = trial.request
         assert isinstance(request, Ask)
         setting = self._sender.setting
-        sdk = self._sdk.with_options(api_key=dialect.key(setting.target, request, setting.secrets))
+        key = dialect.key(setting.target, request, setting.secrets)
+        retries = self._sender.module.DEFAULT_MAX_RETRIES if trial.retries else 0
+        sdk = self._sdk.with_options(api_key=key, max_retries=retries)
         arguments = reasoning.as_arguments(dialect.body(setting.target, request, trial.salt))
-        return observe(setting, self._route, request, limits, lambda: self._call(sdk, request, arguments))
+        return observe(
+            setting,
+            self._route,
+            request,
+            limits,
+            lambda: self._call(sdk, request, arguments, pauses=trial.retries),
+        )
 
-    def _call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
-        said: str = self._sender.call(sdk, ask, arguments)
+    def _call(self, sdk: Any, ask: Ask, arguments: dict[str, Any], *, pauses: bool) -> str:
+        call = partial(self._sender.call, sdk, ask, arguments)
+        said: str = left_waiting(call) if pauses else call()
         return said
 
 
@@ -153,6 +165,6 @@ class AsyncSession(Session):
         finally:
             self._loop.close()
 
-    def _call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
+    def _call(self, sdk: Any, ask: Ask, arguments: dict[str, Any], *, pauses: bool) -> str:  # noqa: ARG002 - it sleeps on the loop
         said: str = self._loop.run(self._sender.call(sdk, ask, arguments))
         return said

@@ -1,4 +1,4 @@
-"""How is a model told to answer without reasoning first?
+"""How is a model told to answer without reasoning first, or after more of it?
 
 Only where its maker or its server documents it; to any other model `reasoning: off` sends nothing.
 """
@@ -21,7 +21,22 @@ _OFF: tuple[tuple[re.Pattern[str], dict[str, Any]], ...] = (
     # By the docstring of `reasoning_effort` in https://github.com/openai/openai-python, types/shared/reasoning.py.
     (re.compile(r"gpt-5\.1(?:-\d{4}-\d\d-\d\d)?"), {"reasoning_effort": "none"}),
 )
-_NOT_AN_ARGUMENT = frozenset({"chat_template_kwargs"})
+_NOT_AN_ARGUMENT = frozenset({"chat_template_kwargs", "ignore_eos", "min_tokens"})
+_LEAST_THINKING = 1024
+"""Tokens; the budget must also be below `max_tokens`: https://docs.claude.com/en/docs/build-with-claude/extended-thinking"""
+
+
+def effort(target: Target, ask: Ask) -> dict[str, Any]:
+    """What goes into the body to have the model reason for as long as it can; each dialect has a word of its own."""
+    if ask.effort is None or ask.recipe == "invalid":
+        return {}
+    if target.api == "anthropic":
+        budget = ask.cap - ask.cap // 4
+        thinks = _LEAST_THINKING <= budget < ask.cap
+        return {"thinking": {"type": "enabled", "budget_tokens": budget}} if thinks else {}
+    if ask.endpoint == "responses":
+        return {"reasoning": {"effort": ask.effort}}
+    return {"reasoning_effort": ask.effort}
 
 
 def off(target: Target, ask: Ask) -> dict[str, Any]:

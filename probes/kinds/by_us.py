@@ -31,6 +31,8 @@ def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dic
             "title": f"{listed(names) if names else 'A request'}: the probe ended the exchange at a bound of its own",
             "advice": "See whether such an answer is in order; if so, raise limits.body_mib or the budget of requests.",
         }
+    if exchange.error is not None and exchange.error.kind == "interrupted":
+        return _interrupted(exchange)
     if by_us(exchange):
         return _waited(case, exchange, listed(names) if names else "A request")
     if ours := ours_refused(exchange):
@@ -42,6 +44,16 @@ def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dic
             "advice": "Ask with another cap (--set cap=…), and set output_cap in the target's file to what the API takes.",
         }
     return {}
+
+
+def _interrupted(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "verdict": Verdict.INCONCLUSIVE,
+        "reason": Reason.INTERRUPTED,
+        "title": f"The run was interrupted while a request was under way, after {duration(exchange.timeline.end or 0.0)}",
+        "advice": "Run it again and let it end.",
+        "next_test": None,
+    }
 
 
 def worded(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
@@ -67,6 +79,10 @@ def _waited(case: Case, exchange: Exchange, who: str) -> dict[str, Any]:
         "title": f"{who} {seen}",
         "advice": "See whether such an answer may take so long; if so, raise limits.deadline of the target.",
     }
+    if "deadline" in case.params:
+        return told | {
+            "advice": "See whether such an answer may take so long; if so, wait longer for it (--set deadline=SECONDS)."
+        }
     if after < _KEPT * case.target.limits.deadline:
         told |= {
             "advice": f"Find out what holds such an answer up. The limit of {duration(after)} is this question's own, and "

@@ -76,18 +76,28 @@ def not_sent(case: Case, why: NotSent, doing: str, calls: Sequence[Call] = ()) -
     """The end of a flow whose trial was not sent; one of `calls` may know more of why."""
     closer = next((str(c.conditions["because"]) for c in calls if c.conditions.get("because")), None)
     out_of_time = why is NotSent.BUDGET and closer is not None
+    overran = any(c.conditions.get("overran") for c in calls)
     return conclude(
         case,
         "not_measured",
         layer=Layer.PROBE,
         reason=Reason(why),
         title=f"{case.kind} was not measured to its end",
-        detail=(("seen", f"a request was not sent while {doing}: {closer or _WHY[why]}"),),
-        advice=_MORE_TIME if out_of_time else _DO[why],
+        detail=(
+            (
+                "seen",
+                f"a request was not sent while {doing}: {closer or (_OVERRAN if overran else _WHY[why])}",
+            ),
+        ),
+        advice=_MORE_TIME if out_of_time else _CAP if overran else _DO[why],
     )
 
 
 _MORE_TIME = "Ask for this alone, with a suite that bounds it by no seconds of its own, or raise `seconds` in the suite's row."
+_OVERRAN = "the server counted more tokens than were asked for, so nothing more is bought; the budget itself is not used up"
+_CAP = (
+    "Have the server honour the cap on output tokens, or count them right; a larger budget changes nothing."
+)
 _WHY = {
     NotSent.BUDGET: "the budget is used up",
     NotSent.PAUSED: "the server asked for a longer pause than a run waits",

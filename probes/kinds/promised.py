@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude, is_good
-from probes.kinds.length.pair import tpot
+from probes.kinds.length.spans import counted, tpot
 from probes.kinds.words import duration
 from probes.model import Confidence, Figure, Observed
 
@@ -37,7 +37,7 @@ def missed(case: Case, calls: Sequence[Call], concurrency: int) -> list[Finding]
 def _took(name: str, exchange: Exchange) -> float | None:
     """TTFT from the first byte of the request sent; TPOT by the server's own count of tokens."""
     if name == "tpot":
-        return tpot(exchange)
+        return tpot(exchange, counted(exchange))
     first = exchange.timeline.first_token
     return None if first is None else round(first - (exchange.timeline.upload_start or 0.0), 6)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from probes.clock import Clock
+    from probes.lab.faults import Fault
 
 LAB_KEY = "sk-lab-0000-not-a-secret-0000"
 MODEL = "lab-model"
@@ -51,7 +52,7 @@ class Lab:
 
 @contextmanager
 def serve(
-    faults: Sequence[str] = (),
+    faults: Sequence[str | Fault] = (),
     *,
     clock: Clock,
     keys: frozenset[str] | None = frozenset({LAB_KEY}),
@@ -70,6 +71,7 @@ def serve(
     inside = "::1" if ":" in host else "127.0.0.1"  # the origin stays on this machine when the edge does not
     origin = Origin(
         clock,
+        faults,
         keys=keys,
         model=model,
         prefill=prefill,

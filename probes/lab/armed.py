@@ -12,14 +12,15 @@ from probes.lab.faults import Do, named
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from probes.lab.faults import Fault
     from probes.lab.http1 import Request
 
 
 class Armed:
     """The faults of one edge and how often each one's `when` has held."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._faults = named(names)
+    def __init__(self, faults: Sequence[str | Fault]) -> None:
+        self._faults = named(faults)
         self._counts = [0] * len(self._faults)
         self._under_way = 0
         self._lock = threading.Lock()
@@ -35,6 +36,10 @@ class Armed:
         finally:
             with self._lock:
                 self._under_way -= 1
+
+    def at_head(self, request: Request) -> Do:
+        """What befalls a request of which no more than the head is there; it is not counted."""
+        return _merged([fault.do for fault in self._faults if fault.when.holds(request)])
 
     def _meet(self, request: Request, idled: float | None, beside: int) -> Do:
         """Where two faults set the same thing the one named first wins."""

@@ -12,12 +12,14 @@ import socket
 import struct
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 
 from probes.lab.http1 import BODY_MAX, HEAD_MAX, BodyReader, Head, Malformed, Request, parse_head
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from probes.clock import Clock
@@ -27,6 +29,10 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 _BLIND = 0.01
 """Machine seconds slept without a look at the peer: poll knows whole milliseconds only, and a token at scale 0.02 is
 due every 5.5 of them."""
+_LINGERS = 1.0
+"""Machine seconds that a peer has to take its answer."""
+_GULP = 0.1
+"""Seconds between two reads of a body that arrives slowly, or as many as a byte takes."""
 READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
 
@@ -36,6 +42,24 @@ class Gone(Exception):  # noqa: N818 - it says where the peer is
     def __init__(self, *, reset: bool = False) -> None:
         super().__init__("reset" if reset else "closed")
         self.reset = reset
+
+
+class TooSlow(Exception):  # noqa: N818 - it says how the request came
+    """The body of the request with this head was not there in the time that it had."""
+
+    def __init__(self, head: Head) -> None:
+        super().__init__()
+        self.head = head
+
+
+@dataclass(frozen=True, slots=True)
+class Uplink:
+    """How a request's body arrives: `rate` bytes a second, and all of it within `limit` seconds; `None` is at once,
+    and whenever.
+    """
+
+    rate: float | None = None
+    limit: float | None = None
 
 
 class Connection:
@@ -49,6 +73,8 @@ class Connection:
         """The other side's address, where it is known."""
         with suppress(OSError):  # not dialled yet, or gone already
             self.peer = str(sock.getpeername()[0])
+        self.uplink: Callable[[Head], Uplink] = lambda _: Uplink()
+        """How the body behind a head is to arrive."""
         self.patience: float | None = None
         """Seconds that the next request is waited for."""
         self.idled: float | None = None
@@ -134,10 +160,12 @@ class Connection:
         return self.read_request()
 
     def read_request(self) -> Request | None:
-        """The next request in full, `None` when the peer is done; raises Gone, Malformed."""
+        """The next request in full, `None` when the peer is done; raises Gone, Malformed, TooSlow."""
         head = self.read_head()
         if head is None:
             return None
+        uplink = self.uplink(head)
+        due = math.inf if uplink.limit is None else self.clock.now() + uplink.limit
         length = head.length or 0
         if length > BODY_MAX:
             raise Malformed(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body over 64 MiB")
@@ -148,7 +176,9 @@ class Connection:
         body: list[bytes] = []
         size = 0
         while not reader.done:
-            data = self.receive()
+            data = self._brought(uplink.rate, due - self.clock.now())
+            if data is None:
+                raise TooSlow(head)
             if not data:
                 raise Gone
             size += len(data)
@@ -159,10 +189,38 @@ class Connection:
         self._ahead, whole = reader.rest + self._ahead, b"".join(raw)
         return Request(head, b"".join(body), whole[: len(whole) - len(reader.rest)])
 
+    def _brought(self, rate: float | None, left: float) -> bytes | None:
+        """The body's next bytes, `None` where none are there in the seconds that are left."""
+        if rate is not None:
+            gulp = max(_GULP, 1 / rate)
+            pause = min(gulp, left)
+            time.sleep(max(0.0, self.clock.machine(pause)))
+            left -= pause
+        wait = None if math.isinf(left) else math.ceil(self.clock.machine(max(0.0, left)) * 1000)
+        if left <= 0 or not (self._poll.poll(0 if self._ahead else wait) or self._ahead):
+            return None
+        data = self.receive()
+        if rate is not None:
+            most = max(1, int(rate * gulp))
+            data, self._ahead = data[:most], data[most:]
+            if self._ahead and self._poll.poll(0) and self.left():
+                raise Gone
+        return data
+
     def reset(self) -> None:
         """End with a RST: the peer sees a reset, unread bytes are lost."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self.sock.close()
+
+    def linger(self) -> None:
+        """Says that nothing more will come and reads on until the peer has left: unread bytes would turn the close into
+        a reset, which may take the answer with it.
+        """
+        with suppress(OSError):
+            self.sock.shutdown(socket.SHUT_WR)
+            due = time.monotonic() + _LINGERS
+            while self._poll.poll(max(0.0, due - time.monotonic()) * 1000) and self.sock.recv(_CHUNK):
+                pass
 
     def wake(self) -> None:
         """Ends every wait and read on this connection, from any thread; closing alone would not."""

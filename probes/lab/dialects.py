@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
+from probes.lab.behaviour import WELL, Behaviour
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -34,7 +36,9 @@ class Refusal(Exception):  # noqa: N818 - it says what the API does
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An accepted request: `tokens` is the text still to be said, in the pieces it is said in."""
+    """An accepted request: `tokens` is the text still to be said, in the pieces it is said in. `counts`: whether the
+    answer says how many they were.
+    """
 
     id: str
     model: str
@@ -43,6 +47,7 @@ class Job:
     prompt_tokens: int
     stream: bool
     include_usage: bool
+    counts: bool = True
 
     @property
     def text(self) -> str:
@@ -63,18 +68,20 @@ class Dialect(Protocol):
     def bad_key(self, key: str | None) -> Refusal: ...
 
 
-def plan(body: Mapping[str, Any], job_id: str) -> Job:
+def plan(body: Mapping[str, Any], job_id: str, behaviour: Behaviour = WELL) -> Job:
     """How the model answers: a prompt with "count" in it is counted for until the cap, any other is greeted.
 
     A prompt has one token for every four bytes of its texts, rounded up, and three for every message.
     """
     texts = _said(body)
-    cap = next((body[name] for name in _CAPS if body.get(name)), None)
+    cap = asked_cap(body) if behaviour.caps else None
     if texts and "count" in texts[-1].lower():
         said, finish = tuple(f"{n} " for n in range(1, min(cap or UNBOUNDED, WINDOW) + 1)), "length"
     else:
         said = GREETING[:cap]
         finish = "stop" if said == GREETING else "length"
+    if (enough := behaviour.stops_after) is not None and enough < len(said):
+        said, finish = said[:enough], "stop"
     size = sum(-(-len(text.encode(errors="replace")) // 4) + 3 for text in (*texts, *_system(body)))
     options = body.get("stream_options")
     return Job(
@@ -84,8 +91,14 @@ def plan(body: Mapping[str, Any], job_id: str) -> Job:
         finish=finish,
         prompt_tokens=size,
         stream=bool(body.get("stream")),
-        include_usage=isinstance(options, dict) and options.get("include_usage") is True,
+        include_usage=behaviour.usage and isinstance(options, dict) and options.get("include_usage") is True,
+        counts=behaviour.usage,
     )
+
+
+def asked_cap(body: Mapping[str, Any]) -> int | None:
+    """The most tokens that the request asks for."""
+    return next((body[name] for name in _CAPS if body.get(name)), None)
 
 
 class OpenAI:
@@ -129,7 +142,8 @@ class OpenAI:
     def answer(self, job: Job) -> dict[str, Any]:
         message = {"role": "assistant", "content": job.text, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": job.finish}
-        return {**_openai_envelope(job, "chat.completion"), "choices": [choice], "usage": _openai_usage(job)}
+        usage = {"usage": _openai_usage(job)} if job.counts else {}
+        return {**_openai_envelope(job, "chat.completion"), "choices": [choice], **usage}
 
     def opening(self, job: Job) -> Iterator[bytes]:
         yield self._chunk(job, {"role": "assistant", "content": ""})
@@ -200,8 +214,8 @@ class Anthropic:
     def closing(self, job: Job) -> Iterator[bytes]:
         yield event("content_block_stop", index=0)
         end = self._end(job)
-        usage = {"output_tokens": len(job.tokens)}
-        yield event("message_delta", delta={k: v for k, v in end.items() if k != "usage"}, usage=usage)
+        usage = {"usage": {"output_tokens": len(job.tokens)}} if job.counts else {}
+        yield event("message_delta", delta={k: v for k, v in end.items() if k != "usage"}, **usage)
         yield event("message_stop")
 
     def models(self, model: str) -> dict[str, Any]:
@@ -209,14 +223,16 @@ class Anthropic:
         return {"data": [one], "has_more": False, "first_id": model, "last_id": model}
 
     def _message(self, job: Job) -> dict[str, Any]:
-        usage = {"input_tokens": job.prompt_tokens, "output_tokens": 1}
         shape = {"id": job.id, "type": "message", "role": "assistant", "model": job.model, "content": []}
-        return {**shape, "stop_reason": None, "stop_sequence": None, "usage": usage}
+        return {**shape, "stop_reason": None, "stop_sequence": None, **_anthropic_usage(job, 1)}
 
     def _end(self, job: Job) -> dict[str, Any]:
         reason = "max_tokens" if job.finish == "length" else "end_turn"
-        usage = {"input_tokens": job.prompt_tokens, "output_tokens": len(job.tokens)}
-        return {"stop_reason": reason, "stop_sequence": None, "usage": usage}
+        return {"stop_reason": reason, "stop_sequence": None, **_anthropic_usage(job, len(job.tokens))}
+
+
+def _anthropic_usage(job: Job, said: int) -> dict[str, Any]:
+    return {"usage": {"input_tokens": job.prompt_tokens, "output_tokens": said}} if job.counts else {}
 
 
 def _openai_envelope(job: Job, kind: str) -> dict[str, Any]:

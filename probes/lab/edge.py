@@ -13,9 +13,9 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from probes.lab.armed import Armed
-from probes.lab.connection import Connection, Gone
-from probes.lab.faults import Answer, Do
-from probes.lab.http1 import Fields, Malformed, Request, response_head
+from probes.lab.connection import Connection, Gone, Uplink
+from probes.lab.faults import Answer, Do, Fault
+from probes.lab.http1 import Fields, Head, Malformed, Request, response_head
 from probes.lab.pages import Rendered, filled, filled_lines, profile, render
 from probes.lab.relay import Instead, Relay
 from probes.lab.server import Server
@@ -36,7 +36,7 @@ class Edge:
         self,
         upstream: tuple[str, int],
         clock: Clock,
-        faults: Sequence[str] = (),
+        faults: Sequence[str | Fault] = (),
         *,
         profile_name: str = "cloudflare",
         host: str = "127.0.0.1",
@@ -45,8 +45,25 @@ class Edge:
         self._upstream = upstream
         self._armed = Armed(faults)
         self._profile = profile(profile_name)
+        self._server = {"server": self._profile.server} if self._profile.server else {}
         self._rays = itertools.count(1)
-        self.server = Server(self._handle, clock, host, port)
+        self.server = Server(self._handle, clock, host, port, greet=self._greet, late=self._late)
+
+    def _greet(self, client: Connection) -> None:
+        client.uplink = self._uplink
+
+    def _uplink(self, head: Head) -> Uplink:
+        do = self._armed.at_head(Request(head, b"", b""))
+        return Uplink(do.uplink, do.upload_timer.seconds if do.upload_timer else None)
+
+    def _late(self, client: Connection, head: Head) -> None:
+        request = Request(head, b"", b"")
+        timer = self._armed.at_head(request).upload_timer
+        assert timer is not None
+        if timer.answer is not None and not (timer.answer.own == "upload" and self._profile.upload is None):
+            self._say(client, request, timer.answer, self._words(client, request))
+        elif timer.how == "reset":
+            client.reset()
 
     def _handle(self, client: Connection, request: Request) -> bool:
         with self._armed.befalling(request, client.idled) as do:
@@ -72,14 +89,16 @@ class Edge:
         return self._forward(client, request, do, words)
 
     def _forward(self, client: Connection, request: Request, do: Do, words: dict[str, str]) -> bool:
+        repeats = do.first_byte_timer.repeats if do.first_byte_timer else 0
         try:
-            with self.server.dial(self._upstream, self._profile.connect) as upstream:
-                with suppress(Gone):  # an upstream may answer and close before it has read everything
-                    upstream.send(do.passed_on(request))
-                relay = Relay(client, upstream, do, lambda fields: self._marked(fields, do, words))
-                return relay.run(request.method) and not request.head.closes
-        except Instead as instead:
-            answer = instead.answer
+            while True:
+                try:
+                    return self._relayed(client, request, do, words)
+                except Instead as instead:
+                    if not (instead.unheard and repeats):
+                        answer = instead.answer
+                        break
+                    repeats -= 1
         except Malformed:
             answer = Answer(page=self._profile.garbled)
         except TimeoutError:
@@ -88,11 +107,18 @@ class Edge:
             answer = Answer(page=self._profile.refused)
         return self._say(client, request, do.dressed(answer), words)
 
+    def _relayed(self, client: Connection, request: Request, do: Do, words: dict[str, str]) -> bool:
+        with self.server.dial(self._upstream, self._profile.connect) as upstream:
+            with suppress(Gone):  # an upstream may answer and close before it has read everything
+                upstream.send(do.passed_on(request))
+            relay = Relay(client, upstream, do, lambda fields: self._marked(fields, do, words))
+            return relay.run(request.method) and not request.head.closes
+
     def _marked(self, fields: Fields, do: Do, words: dict[str, str]) -> Fields:
         """The fields of a proxied answer as they leave here."""
         dropped = {name.lower() for name in do.drop_headers}
         kept = tuple((name, value) for name, value in fields if name.lower() not in dropped)
-        marks = {"server": self._profile.server, **self._profile.proxied, **do.add_headers}
+        marks = {**self._server, **self._profile.proxied, **do.add_headers}
         return _set(kept, filled(marks, words))
 
     def _say(self, client: Connection, request: Request, answer: Answer, words: dict[str, str]) -> bool:
@@ -104,7 +130,7 @@ class Edge:
         fields = (
             ("date", words["date"]),
             *rendered.fields,
-            ("server", self._profile.server),
+            *self._server.items(),
             *filled(marks, words),
         )
         fields = _set(_set(fields, tuple({**length, **closing}.items())), filled(answer.headers, words))
@@ -113,10 +139,11 @@ class Edge:
         return not request.head.closes
 
     def _rendered(self, request: Request, answer: Answer, words: dict[str, str]) -> Rendered:
-        if answer.page is None:
+        page = answer.page or (getattr(self._profile, answer.own) if answer.own else None)
+        if page is None:
             return Rendered(answer.status, (), filled_lines(answer.body, words))
         accept = request.head.get("accept")
-        return render(answer.page, words, accept, shape=answer.shape, otherwise=answer.otherwise)
+        return render(page, words, accept, shape=answer.shape, otherwise=answer.otherwise)
 
     def _words(self, client: Connection, request: Request) -> dict[str, str]:
         """What templates may say of this request."""

@@ -38,7 +38,7 @@ class Expected:
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """`fault=None` is the healthy lab; `kind` and `client` narrow which findings are looked at. `case`: the number of
-    the field case that the fault rebuilds.
+    the field case that the fault rebuilds. `profile`: the product that the edge is.
 
     Other findings of the run are free; `run` is the verdict of all of it.
     """
@@ -53,6 +53,7 @@ class Expectation:
     client: str | None = None
     run: Verdict | None = None
     case: str | None = None
+    profile: str = "cloudflare"
 
 
 @dataclass(frozen=True, slots=True)

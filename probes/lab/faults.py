@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from probes.bundled import bundled
 from probes.errors import ConfigError, UsageError, did_you_mean
+from probes.lab.behaviour import Behaviour
 from probes.lab.pages import ShapeName, pages
 from probes.model import STRICT
 from probes.strict_yaml import read
@@ -97,7 +98,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response of the edge's own making: a `page`, or what is said here.
+    """A response of the edge's own making: a `page`, its profile's `own` page for an occasion, or what is said here.
 
     `shape` forces one, else Accept decides and `otherwise` where it names none. `headers` and `body` are templates.
     `proxied`: it carries the headers of an answer that came from behind.
@@ -106,6 +107,7 @@ class Answer:
     __pydantic_config__: ClassVar = STRICT
 
     page: str | None = None
+    own: Literal["late", "upload"] | None = None
     shape: ShapeName | None = None
     otherwise: ShapeName = "html"
     status: int = 200
@@ -116,13 +118,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """After `seconds` the upstream is dropped; the client gets `answer` if no byte went out yet, else `how`."""
+    """After `seconds` the upstream is dropped; the client gets `answer` if no byte went out yet, else `last_words` and
+    `how`. Before the first byte the upstream is asked `repeats` times more, each time with as long to answer.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
     seconds: float
     answer: Answer | None = None
     how: How = "close"
+    last_words: str = ""
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +174,21 @@ class Fill:
 class Do:
     """What befalls a request: `answer` or `end` at once, the rest on the way to and from the upstream.
 
-    `first_byte_timer` runs from the request until the upstream's first byte, `idle_timer` between its bytes,
-    `total_timer` over all. `one_byte_writes`: every body byte in its own chunk and write. `under`: the API is served
-    below this path and nowhere else, where `answer` is given. `sets`: fields of the request as it is passed on.
-    `idle_close`: the connection is closed when no other request comes on it for so long. `own_pages`: page → the one that
-    the zone's owner has put in its place. `no_error_paths`: the pages cannot be asked for at a path of their own.
+    `upload_timer` runs from the request's head until its last byte, `first_byte_timer` from there until the upstream's
+    first byte, `idle_timer` between its bytes, `total_timer` over all. `uplink`: bytes of a request's body that arrive
+    in a second; it and `upload_timer` are decided by the head alone. `one_byte_writes`: every body byte in its own
+    chunk and write. `under`: the API is served below this path and nowhere else, where `answer` is given. `sets`:
+    fields of the request as it is passed on. `idle_close`: the connection is closed when no other request comes on it
+    for so long. `model`: how the model behind behaves. `own_pages`: page → the one that the zone's owner has put in its
+    place. `no_error_paths`: the pages cannot be asked for at a path of their own.
     """
 
     __pydantic_config__: ClassVar = STRICT
 
     answer: Answer | None = None
     end: Literal["close", "reset", "hang"] | None = None
+    uplink: float | None = None
+    upload_timer: Timer | None = None
     first_byte_timer: Timer | None = None
     idle_timer: Timer | None = None
     total_timer: Timer | None = None
@@ -192,6 +202,7 @@ class Do:
     under: str | None = None
     sets: Mapping[str, str] = field(default_factory=dict)
     idle_close: float | None = None
+    model: Behaviour | None = None
     own_pages: Mapping[str, str] = field(default_factory=dict)
     no_error_paths: bool = False
 
@@ -253,17 +264,17 @@ def catalogue() -> Mapping[str, Fault]:
     return found
 
 
-def named(names: Sequence[str]) -> tuple[Fault, ...]:
-    """Raises UsageError with the nearest valid name."""
+def named(faults: Sequence[str | Fault]) -> tuple[Fault, ...]:
+    """The catalogue's faults by their names, others as they are; raises UsageError with the nearest valid name."""
     known = catalogue()
-    for name in names:
-        if name not in known:
+    for name in faults:
+        if isinstance(name, str) and name not in known:
             raise UsageError(f"lab fault {name!r} is not known{did_you_mean(name, known)}")
-    return tuple(known[name] for name in names)
+    return tuple(known[fault] if isinstance(fault, str) else fault for fault in faults)
 
 
 def _pages(do: Do) -> list[str]:
-    timers = (do.first_byte_timer, do.idle_timer, do.total_timer)
+    timers = (do.upload_timer, do.first_byte_timer, do.idle_timer, do.total_timer)
     holders = (*timers, do.replace)
     answers = (do.answer, *(holder.answer for holder in holders if holder))
     return [*(a.page for a in answers if a and a.page), *do.own_pages, *do.own_pages.values()]

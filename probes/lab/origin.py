@@ -9,6 +9,7 @@ after prefill + n * tpot.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import zlib
@@ -17,16 +18,19 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from probes.lab.armed import Armed
+from probes.lab.behaviour import WELL, Behaviour
 from probes.lab.connection import Connection, Gone
-from probes.lab.dialects import Anthropic, Dialect, Job, OpenAI, Refusal, plan
+from probes.lab.dialects import Anthropic, Dialect, Job, OpenAI, Refusal, asked_cap, plan
 from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
 from probes.lab.responses import Responses
 from probes.lab.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from probes.clock import Clock
+    from probes.lab.faults import Fault
 
 _MOST = 64 * 1024 * 1024
 """Bytes of a request body, decompressed."""
@@ -44,7 +48,8 @@ _PATHS: dict[str, tuple[str, Callable[[], Dialect] | None]] = {
 class Arrival:
     """One request that reached the origin; `at` and `sent` in seconds of `clock.now()`.
 
-    `sent`: when each token of a stream was handed to the socket. `ended`: `None` while it runs, false when the
+    `digest`: SHA-256 of its body, in hex; two arrivals of one digest are one request sent twice, by whomever, since no
+    two of the probe's own are alike. `sent`: when each token of a stream was handed to the socket. `ended`: `None` while it runs, false when the
     other side left before the last byte.
     """
 
@@ -52,6 +57,7 @@ class Arrival:
     path: str
     headers: Fields
     body_bytes: int
+    digest: str
     at: float
     id: str
     status: int | None = None
@@ -67,14 +73,18 @@ class _Turn:
     request: Request
     dialect: Dialect
     arrival: Arrival
+    behaviour: Behaviour
 
 
 class Origin:
-    """`keys=None` is a keyless server; `prefill_per_token` seconds are added for each token of the prompt."""
+    """`keys=None` is a keyless server; `prefill_per_token` seconds are added for each token of the prompt. Of `faults`
+    it has those of the model.
+    """
 
     def __init__(
         self,
         clock: Clock,
+        faults: Sequence[str | Fault] = (),
         *,
         keys: frozenset[str] | None,
         model: str,
@@ -85,6 +95,7 @@ class Origin:
         port: int = 0,
     ) -> None:
         self.requests: list[Arrival] = []
+        self._armed = Armed(faults)
         self.server = Server(self._handle, clock, host, port)
         self._clock = clock
         self._keys = keys
@@ -103,13 +114,15 @@ class Origin:
             path=request.target,
             headers=request.head.fields,
             body_bytes=len(request.body),
+            digest=hashlib.sha256(request.body).hexdigest(),
             at=self._clock.now(),
             id=f"req_{next(self._ids):024x}",
         )
         self.requests.append(arrival)
-        turn = _Turn(connection, request, dialect, arrival)
         try:
-            self._answer(turn, fields)
+            with self._armed.befalling(request) as do:
+                turn = _Turn(connection, request, dialect, arrival, do.model or WELL)
+                self._answer(turn, fields)
         except Refusal as fault:
             self._send_json(turn, fault.status, dialect.refusal(fault, arrival.id))
         except Gone:
@@ -139,12 +152,12 @@ class Origin:
                 message if openai else f"model: {body['model']}",
                 code="model_not_found",
             )
-        job = plan(body, turn.dialect.id_prefix + turn.arrival.id.removeprefix("req_"))
-        first = turn.arrival.at + self._prefill + self._prefill_per_token * job.prompt_tokens
+        _check_cap(body, turn.behaviour.most)
+        job = plan(body, turn.dialect.id_prefix + turn.arrival.id.removeprefix("req_"), turn.behaviour)
         if job.stream:
-            self._stream(turn, job, first)
+            self._stream(turn, job)
         else:
-            self._wait_until(turn, first + len(job.tokens) * self._tpot)
+            self._wait_until(turn, self._due(turn, job, len(job.tokens)))
             self._send_json(turn, HTTPStatus.OK, turn.dialect.answer(job))
 
     def _route(self, request: Request) -> None:
@@ -162,21 +175,31 @@ class Origin:
         if self._keys is not None and key not in self._keys:
             raise dialect.bad_key(key)
 
-    def _stream(self, turn: _Turn, job: Job, first: float) -> None:
+    def _due(self, turn: _Turn, job: Job, n: int) -> float:
+        """When the token after the first `n` is."""
+        own, pause = turn.behaviour.prefill, turn.behaviour.pause
+        prefill = self._prefill if own is None else own
+        first = turn.arrival.at + prefill + self._prefill_per_token * job.prompt_tokens
+        silent = pause.seconds if pause is not None and n >= pause.after else 0.0
+        return first + silent + n * self._tpot
+
+    def _stream(self, turn: _Turn, job: Job) -> None:
         dialect, connection = turn.dialect, turn.connection
         fields = (
             ("content-type", "text/event-stream; charset=utf-8"),
             ("cache-control", "no-cache"),
             ("transfer-encoding", "chunked"),
         )
+        if turn.behaviour.opens_late:
+            self._wait_until(turn, self._due(turn, job, 0))
         head = self._head(turn, HTTPStatus.OK, fields)
         connection.send(head + b"".join(map(chunk, dialect.opening(job))))
         for n, text in enumerate(job.tokens):
             event = chunk(dialect.token(job, text))
-            self._wait_until(turn, first + n * self._tpot)
+            self._wait_until(turn, self._due(turn, job, n))
             connection.send(event)
             turn.arrival.sent.append(self._clock.now())
-        self._wait_until(turn, first + len(job.tokens) * self._tpot)
+        self._wait_until(turn, self._due(turn, job, len(job.tokens)))
         connection.send(b"".join(map(chunk, dialect.closing(job))) + LAST_CHUNK)
 
     def _wait_until(self, turn: _Turn, due: float) -> None:
@@ -202,6 +225,17 @@ class Origin:
         request_id = ((turn.dialect.id_header, turn.arrival.id),)
         closing: Fields = (("connection", "close"),) if turn.request.head.closes else ()
         return response_head(status, (*own, *fields, *about, *request_id, *closing))
+
+
+def _check_cap(body: dict[str, Any], most: int | None) -> None:
+    """As OpenAI says it: https://github.com/ChatGPTNextWeb/NextChat/issues/3195."""
+    cap = asked_cap(body)
+    if most is not None and cap is not None and cap > most:
+        message = (
+            f"max_tokens is too large: {cap}. This model supports at most {most} completion tokens, whereas you "
+            f"provided {cap}."
+        )
+        raise Refusal(HTTPStatus.BAD_REQUEST, message, param="max_tokens")
 
 
 def _plain(body: bytes, coding: str | None) -> bytes:

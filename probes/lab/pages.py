@@ -63,9 +63,10 @@ class Page:
 class Profile:
     """How a product marks what passes and what it says itself; header values are templates.
 
-    `refused`, `unreached` (no connection in `connect` seconds) and `garbled` (the upstream's answer is none) are
-    page ids. `trace`: what it says of itself at `/cdn-cgi/trace`. `errors`: page ids by the code under which they can be
-    asked for at `/cdn-cgi/error/`; `500` stands in for a code that is not there.
+    `refused`, `unreached` (no connection in `connect` seconds), `garbled` (the upstream's answer is none), `late` (no
+    answer in time) and `upload` (no whole request in time; nothing is said without one) are page ids. `server`: empty
+    where it leaves the field as it comes. `trace`: what it says of itself at `/cdn-cgi/trace`. `errors`: page ids by the
+    code under which they can be asked for at `/cdn-cgi/error/`; `500` stands in for a code that is not there.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -75,7 +76,9 @@ class Profile:
     refused: str
     unreached: str
     garbled: str
+    late: str
     connect: float
+    upload: str | None = None
     own: Mapping[str, str] = field(default_factory=dict)
     proxied: Mapping[str, str] = field(default_factory=dict)
     trace: str = ""

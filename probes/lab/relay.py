@@ -30,11 +30,14 @@ _BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
 class Instead(Exception):  # noqa: N818 - it says what to do
-    """The upstream is dropped and the client, which was sent nothing yet, is to get `answer`."""
+    """The upstream is dropped and the client, which was sent nothing yet, is to get `answer`. `unheard`: the upstream
+    had said nothing, either.
+    """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, *, unheard: bool = False) -> None:
         super().__init__()
         self.answer = answer
+        self.unheard = unheard
 
 
 class _Expired(Exception):  # noqa: N818 - it says what time it is
@@ -85,7 +88,7 @@ class Relay:
             return self._pass_body(head, ahead, method)
         except _Expired as expired:
             if self._opened is None and expired.answer:
-                raise Instead(expired.answer) from None
+                raise Instead(expired.answer, unheard=not self._heard) from None
             return self._finish(expired.how, expired.last_words)
         except _Lost as lost:
             if self._opened is None:
@@ -218,7 +221,7 @@ class Relay:
             (do.total_timer, self._started),
         ):
             if timer:
-                yield since + timer.seconds, _Expired(timer.how, timer.answer)
+                yield since + timer.seconds, _Expired(timer.how, timer.answer, timer.last_words)
         if self._opened is not None:
             if do.cut and do.cut.after_seconds is not None:
                 yield self._opened + do.cut.after_seconds, _Expired(do.cut.how, last_words=do.cut.last_words)

@@ -80,7 +80,7 @@ class Responses(OpenAI):
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
-            "usage": None if text is None else _usage(job),
+            "usage": _usage(job) if text is not None and job.counts else None,
         }
 
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from probes.errors import UsageError
-from probes.lab.connection import Connection, Gone
-from probes.lab.http1 import Malformed, Request, response_head
+from probes.lab.connection import Connection, Gone, TooSlow
+from probes.lab.http1 import Head, Malformed, Request, response_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +28,23 @@ Handler = Callable[[Connection, Request], bool]
 class Server:
     """A thread per connection, so that a handler reads as what happens to one request, top to bottom.
 
-    Listens at once, accepts from `start` on. Raises UsageError where it cannot listen.
+    `greet` sees each connection before its first request; `late` is told of a body that its `uplink` did not bring in
+    time, on a connection that ends with it. Listens at once, accepts from `start` on. Raises UsageError where it cannot listen.
     """
 
-    def __init__(self, handle: Handler, clock: Clock, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        clock: Clock,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        greet: Callable[[Connection], None] = lambda _: None,
+        late: Callable[[Connection, Head], None] = lambda *_: None,
+    ) -> None:
         self._handle = handle
+        self._greet = greet
+        self._late = late
         self._clock = clock
         self._lock = threading.Lock()
         self._open: set[Connection] = set()
@@ -131,11 +143,15 @@ class Server:
                 self._threads.discard(threading.current_thread())
 
     def _talk(self, connection: Connection) -> None:
+        self._greet(connection)
         try:
             while (request := connection.next_request()) and self._handle(connection, request):
                 connection.rest()
         except Malformed as fault:
             refuse(connection, fault)
+        except TooSlow as slow:
+            self._late(connection, slow.head)
+            connection.linger()
 
     def _spawn(self, connection: Connection) -> None:
         thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)

@@ -11,10 +11,13 @@ from rich.text import Text
 
 from probes.model import Verdict
 from probes.redact import safe_text
+from probes.reporters.picture import by_id, picture
 from probes.reporters.words import GLYPHS, commands, folded, heading, rows, skips, summary, tagged, told_once
 
 if TYPE_CHECKING:
-    from probes.model import Finding, Run
+    from collections.abc import Mapping, Sequence
+
+    from probes.model import Exchange, Finding, Run
 
 _MARKS = {
     Verdict.FAIL: ("FAIL", "bold red"),
@@ -30,12 +33,12 @@ _INDENT = 12
 
 def report(run: Run, out: TextIO) -> None:
     """Plain ASCII, wrapped at 80 columns, where `out` is not a terminal."""
-    page = Page(out)
+    page, exchanges = Page(out), by_id(run)
     for line in heading(run):
         page.line(line, style="dim")
     for finding in told_once(run.findings):
         page.blank()
-        page.finding(finding)
+        page.finding(finding, exchanges)
     page.blank()
     for where, client, reason in skips(run.skipped):
         page.line(f"skipped  {where}{f' with {client}' if client else ''}: {reason}", style="dim")
@@ -74,15 +77,20 @@ class Page:
     def line(self, text: str, style: str = "") -> None:
         self._console.print(Text(self.clean(text), style=style))
 
-    def finding(self, finding: Finding) -> None:
+    def finding(self, finding: Finding, exchanges: Mapping[str, Exchange] | None = None) -> None:
+        """With its picture, where `exchanges` has what is to be drawn."""
         word, style = _MARKS[finding.verdict]
         mark = GLYPHS[finding.verdict] if self._fancy else word
         accepted = " (accepted)" if finding.accepted else ""
         title = Text(f"{mark} ", style=style).append(self.clean(finding.title) + accepted, style="bold")
         # Two questions can meet the same trouble; the other formats name the case.
         self.heading(title, f"{finding.kind} · {tagged(finding)}")
+        drawn = picture(finding, exchanges or {}, self._console.width - _INDENT, ascii_only=not self._fancy)
         for label, text in rows(finding):
             self.row(label, text)
+            if label == "seen":
+                self.drawing(drawn)
+                drawn = []
         for label, command, note in commands(finding):
             self.command(label, command)
             if note:
@@ -107,6 +115,11 @@ class Page:
         self._console.print(Text(lead, style="dim").append(first, style="not dim"))
         for line in rest:
             self._console.print(Text(" " * _INDENT + line))
+
+    def drawing(self, lines: Sequence[str]) -> None:
+        """As wide as it is; it was made to fit."""
+        for line in lines:
+            self._console.print(Text(" " * _INDENT + line), soft_wrap=True)
 
     def command(self, label: str, command: str) -> None:
         """A shell command that can be copied: continued by backslashes, a word never broken."""

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, TextIO
 
 from probes.redact import safe_text
+from probes.reporters.picture import by_id, picture
 from probes.reporters.words import (
     GLYPHS,
     commands,
@@ -49,6 +50,7 @@ dl { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; margin
 dd { margin: 0; white-space: pre-line; }
 pre { margin: 0; padding: .6rem .75rem; background: var(--box); border-radius: .3rem; overflow-x: auto;
   font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap; }
+.wide { white-space: pre; }
 a { color: inherit; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
   thead { display: none; } tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
@@ -64,8 +66,10 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none
 def report(run: Run, out: TextIO) -> None:
     findings = told_once(run.findings)
     out.writelines(f"{line}\n" for line in (*_head(run), *_about(run), *_table(run, findings)))
+    exchanges = by_id(run)
     for number, finding in enumerate(findings, 1):
-        out.writelines(f"{line}\n" for line in _article(finding, number))
+        drawn = picture(finding, exchanges, _WIDTH, ascii_only=False)
+        out.writelines(f"{line}\n" for line in _article(finding, number, drawn))
     out.writelines(f"{line}\n" for line in (*_origin(run), "</main>", "</body>", "</html>"))
 
 
@@ -122,7 +126,7 @@ def _verdict(finding: Finding) -> str:
     return f'<b class="{finding.verdict}">{GLYPHS[finding.verdict]} {finding.verdict}{accepted}</b>'
 
 
-def _article(finding: Finding, number: int) -> Iterator[str]:
+def _article(finding: Finding, number: int, drawn: Sequence[str]) -> Iterator[str]:
     places = (finding.case, finding.client or "", f"route {finding.route}" if finding.route else "")
     yield f'<article id="f{number}">'
     yield f"<h2>{_verdict(finding)} {_text(finding.title)}</h2>"
@@ -130,6 +134,8 @@ def _article(finding: Finding, number: int) -> Iterator[str]:
     yield "<dl>"
     for label, text in rows(finding):
         yield f"<dt>{_text(label)}</dt><dd>{_lines(text)}</dd>"
+        if label == "seen" and drawn:
+            yield f'<dt>picture</dt><dd><pre class="wide">{_lines(chr(10).join(drawn))}</pre></dd>'
     for label, command, note in commands(finding):
         folds = "\n".join(map(_text, folded(safe_text(command), _WIDTH)))
         yield f"<dt>{label}</dt><dd><pre>{folds}</pre>{f'({note})' if note else ''}</dd>"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.redact import safe_text
+from probes.reporters.picture import by_id, picture
 from probes.reporters.words import (
     GLYPHS,
     commands,
@@ -52,7 +53,11 @@ def report(run: Run, out: TextIO) -> None:
     lines = [*_fitting([[row] for row in _table(run, findings)], room // 2, "rows", run)]
     head += ["| verdict | case | client | finding | code |", "|---|---|---|---|---|", *lines, ""]
     troubles = [finding for finding in findings if finding.verdict is not Verdict.PASS]
-    details = [_details(finding, opened=number == 0) for number, finding in enumerate(troubles)]
+    exchanges = by_id(run)
+    drawn = [picture(finding, exchanges, _WIDTH, ascii_only=False) for finding in troubles]
+    details = [
+        _details(f, lines, opened=n == 0) for n, (f, lines) in enumerate(zip(troubles, drawn, strict=True))
+    ]
     head += _fitting(details, LIMIT - _length(head), "findings", run)
     out.write("\n".join(head).rstrip() + "\n")
 
@@ -76,22 +81,24 @@ def _row(*cells: str | None) -> str:
     return f"| {' | '.join(map(inert, clipped))} |"
 
 
-def _details(finding: Finding, *, opened: bool) -> list[str]:
+def _details(finding: Finding, drawn: Sequence[str], *, opened: bool) -> list[str]:
     title = f"{GLYPHS[finding.verdict]} {finding.verdict}: {finding.title}"
     lines = [f"<details{' open' if opened else ''}>", f"<summary>{inert(title)}</summary>", ""]
     for label, text in rows(finding):
         lines.append(f"- **{inert(label)}**: {'<br>'.join(map(inert, text.split(chr(10))))}")
+    if drawn:
+        lines += ["", *_fenced(drawn, "text")]
     for label, command, note in commands(finding):
         head = f"{label.capitalize()}{f' ({note})' if note else ''}:"
         lines += ["", head, "", *_fenced(folded(safe_text(command), _WIDTH))]
     return [*lines, "", "</details>", ""]
 
 
-def _fenced(lines: Sequence[str]) -> list[str]:
+def _fenced(lines: Sequence[str], language: str = "sh") -> list[str]:
     """A code block that nothing in it can end: a fence is ended only by one as long."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [f"{fence}sh", *lines, fence]
+    return [f"{fence}{language}", *lines, fence]
 
 
 def _fitting(blocks: Sequence[list[str]], room: int, what: str, run: Run) -> list[str]:

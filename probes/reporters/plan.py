@@ -9,13 +9,15 @@ from probes.reporters.words import skips
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Prices, Skipped, Target
+    from probes.model import Budget, Prices, Skipped, Target
 
 _MILLION = 1_000_000
 
 
 class Row(NamedTuple):
-    """A case: `requests` and `tokens` at the most, `seconds` for a server that answers at once."""
+    """A case: `requests` and `tokens` at the most, `seconds` at the most of a long one, and of others for a server that
+    answers at once; `notes`: what else is known of it beforehand.
+    """
 
     case: str
     clients: str
@@ -23,6 +25,7 @@ class Row(NamedTuple):
     tokens: int
     seconds: float
     long: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def report(
@@ -33,20 +36,23 @@ def report(
         lines.append(
             f"route    {name:<8} {route.base_url}{f' at {route.connect_to}' if route.connect_to else ''}"
         )
+    rows = [_within(row, target.budget) for row in rows]
     width = max((len(row.case) for row in rows), default=7)
     lines += ["", f"{'case':<{width}}  requests    tokens  seconds  clients"]
     for row in rows:
         lines.append(
             f"{row.case:<{width}}  {row.requests:>8}  {row.tokens:>8,}  {row.seconds:>7.0f}  {row.clients}"
         )
-    requests, tokens = sum(row.requests for row in rows), sum(row.tokens for row in rows)
-    seconds = _seconds(rows, requests, target.limits.per_minute)
     budget = target.budget
+    requests = _least(sum(row.requests for row in rows), budget.requests)
+    tokens = _least(sum(row.tokens for row in rows), budget.tokens)
+    seconds = _seconds(rows, requests, target.limits.per_minute)
     usd = "" if budget.usd is None else f", ${budget.usd:g}"
     lines += [
         f"{'at most':<{width}}  {requests:>8}  {tokens:>8,}  {seconds:>7.0f}",
-        f"money    {_money(tokens, price, target.model)}",
-        f"time     about {_minutes(seconds)} where the server answers at once",
+        *(f"note     {row.case}: {note}" for row in rows for note in row.notes),
+        f"money    {_money(tokens, price, target)}",
+        f"time     {_time(rows, seconds)}",
         f"budget   {_or_none(budget.requests)} requests, {_or_none(budget.tokens)} tokens{usd}",
         *(
             f"skipped  {where}{f' with {client}' if client else ''}: {reason}"
@@ -57,11 +63,24 @@ def report(
     out.write("\n".join(lines) + "\n")
 
 
-def _money(tokens: int, price: Prices | None, model: str) -> str:
+def _within(row: Row, budget: Budget) -> Row:
+    """The run keeps to it, whatever its cases could cost."""
+    return row._replace(
+        requests=_least(row.requests, budget.requests), tokens=_least(row.tokens, budget.tokens)
+    )
+
+
+def _least(many: int, ceiling: int | None) -> int:
+    return many if ceiling is None else min(many, ceiling)
+
+
+def _money(tokens: int, price: Prices | None, target: Target) -> str:
     """Every token at the dearer of the two prices: which of them are input is not known beforehand."""
     if price is None:
-        return f"no price of {model} is known"
+        return f"no price of {target.model} is known"
     usd = tokens * max(price.input, price.output) / _MILLION
+    if target.budget.usd is not None:
+        usd = min(usd, target.budget.usd)
     return f"at most ${usd:.4f} (${price.input:g} input, ${price.output:g} output per million tokens)"
 
 
@@ -70,6 +89,13 @@ def _seconds(rows: Sequence[Row], requests: int, per_minute: int | None) -> floa
     short = sum(row.seconds for row in rows if not row.long)
     together = max([short, *(row.seconds for row in rows if row.long)])
     return together if per_minute is None else max(together, (requests / per_minute - 1) * 60)
+
+
+def _time(rows: Sequence[Row], seconds: float) -> str:
+    """Of long cases the most that they may take is known; of the others, what they take of a good server."""
+    if all(row.long for row in rows):
+        return f"at most {_minutes(seconds)}"
+    return f"about {_minutes(seconds)} where the server answers at once{', and what is long takes the most it may' if any(row.long for row in rows) else ''}"
 
 
 def _minutes(seconds: float) -> str:

@@ -20,6 +20,7 @@ class Ended(Exception):  # noqa: N818 - what the probe did, no error
     """The call was ended while it waited for a look-up or a connection."""
 
 
+_REDIRECTS = range(300, 400)
 under_way: ContextVar[CallRecord | None] = ContextVar("edgeprobe_call", default=None)
 on_tape: ContextVar[Tape | None] = ContextVar("edgeprobe_tape", default=None)
 """Threads and tasks see what was set where they were started."""
@@ -50,9 +51,17 @@ class CallRecord:
         self._lock = threading.Lock()
 
     def begin(self) -> Tape:
+        """The tape of a further exchange; `paused` is for how many machine seconds its client waited to try again."""
         tape = Tape(self.now, self.settings["body_limit"], streamed=self.settings.get("streamed", False))
+        if self.repeats and (since := self.tapes[-1].ended_at) is not None:
+            tape.conditions["paused"] = round((self.now() - since) * self.settings["scale"], 6)
         self.tapes.append(tape)
         return tape
+
+    @property
+    def repeats(self) -> bool:
+        """The next exchange is another attempt, and not where a redirect leads."""
+        return bool(self.tapes) and (self.tapes[-1].status or 0) not in _REDIRECTS
 
     def watch(self, sock: socket.socket) -> None:
         """Keep a duplicate of `sock`, to end a read that blocks on it."""

@@ -14,7 +14,8 @@ VERSION = 1
 MAX_JSON = 4 * 1024 * 1024
 _MAX_KEPT = 16  # error objects, and event types
 _MAX_NAME = 64
-_CHAT_TOKENS = ("reasoning_content", "reasoning", "refusal")
+_CHAT_REASONING = ("reasoning_content", "reasoning")
+_REASONING = "response.reasoning"
 _raw_decode = json.JSONDecoder().raw_decode
 _TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
@@ -38,6 +39,7 @@ class Facts:
         self.malformed: str | None = None
         self.replacement_chars = 0
         self.tokens = 0
+        self.reasoned = 0
         self.text_chars = 0
 
     @property
@@ -78,6 +80,7 @@ class Facts:
             "replacement_chars": self.replacement_chars,
             "complete": complete,
             "tokens": self.tokens,
+            "reasoned": self.reasoned,
             "text_chars": self.text_chars,
         }
 
@@ -126,8 +129,9 @@ class Facts:
         if len(self.errors) < _MAX_KEPT:
             self.errors.append(error)
 
-    def _token(self, text: str, at: float, *, visible: bool) -> None:
+    def _token(self, text: str, at: float, *, visible: bool, reasoned: bool = False) -> None:
         self.tokens += 1
+        self.reasoned += reasoned
         self.marks.setdefault("first_token", at)
         self.marks["last_token"] = at
         if visible:
@@ -145,10 +149,11 @@ class Facts:
             delta = choice.get("delta")
             if isinstance(delta, dict):
                 content = delta.get("content")
+                reasoned = any(delta.get(name) for name in _CHAT_REASONING)
                 if isinstance(content, str) and content:
-                    self._token(content, at, visible=True)
-                elif delta.get("tool_calls") or any(delta.get(name) for name in _CHAT_TOKENS):
-                    self._token("", at, visible=False)
+                    self._token(content, at, visible=True, reasoned=reasoned)
+                elif reasoned or delta.get("tool_calls") or delta.get("refusal"):
+                    self._token("", at, visible=False, reasoned=reasoned)
             if isinstance(reason := choice.get("finish_reason"), str):
                 self.finish_reason = reason
 
@@ -157,7 +162,7 @@ class Facts:
         if kind == "content_block_delta" and isinstance(delta := body.get("delta"), dict):
             field = _TEXT_DELTAS.get(str(delta.get("type")), "")
             if isinstance(text := delta.get(field), str) and text:
-                self._token(text, at, visible=field == "text")
+                self._token(text, at, visible=field == "text", reasoned=field == "thinking")
         elif kind == "message_start" and isinstance(message := body.get("message"), dict):
             self._merge_usage(message.get("usage"))
         elif kind == "message_delta":
@@ -172,7 +177,9 @@ class Facts:
     def _responses(self, kind: str, body: dict[str, Any], at: float) -> None:
         self.dialect = "openai.responses"
         if kind.endswith(".delta") and isinstance(delta := body.get("delta"), str) and delta:
-            self._token(delta, at, visible=kind == "response.output_text.delta")
+            self._token(
+                delta, at, visible=kind == "response.output_text.delta", reasoned=kind.startswith(_REASONING)
+            )
         elif kind in {"response.completed", "response.incomplete", "response.failed"}:
             self.terminal = kind
             response = body.get("response")

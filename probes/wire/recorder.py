@@ -48,7 +48,7 @@ def recording(
     `edits`: header → value, or `None` to drop it (`x-*` drops by prefix), applied to the finished request.
     `order`: lower-case header names as they are to stand on the wire, whatever the library makes of it.
     `on_start` is given the record before anything is sent, to be able to `stop` it. `on_request` is asked before each
-    request after the first, as redirects bring them; what it returns is why that one is not sent.
+    request after the first, as redirects and retries bring them; what it returns is why that one is not sent.
     """
     settings = {
         "scale": scale,

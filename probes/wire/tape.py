@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 import socket
@@ -50,6 +51,12 @@ class Tape:
 
     def now(self) -> float:
         return self._now() - self._start
+
+    @property
+    def ended_at(self) -> float | None:
+        """By the clock that the tape was given."""
+        end = self.marks.get("end")
+        return None if end is None else self._start + end
 
     def mark(self, name: str) -> None:
         self.marks[name] = self.now()
@@ -163,7 +170,10 @@ class Tape:
             kind, text = classify(error)
             if kind in {"reset", "closed", "oversize"} and self.foreign:
                 kind = "protocol"
-            self.error = {"kind": kind, "phase": phase or self._where(), "text": text}
+            where = phase or self._where()
+            if kind == "lost" and where in {"dns", "connect", "tls"}:
+                kind = "timeout"  # nothing was there yet that could get lost
+            self.error = {"kind": kind, "phase": where, "text": text}
 
     def _where(self) -> str:
         return "connect" if self.asked_for_tunnel else self.phase
@@ -213,9 +223,11 @@ class Tape:
 
 
 def classify(error: BaseException) -> tuple[str, str]:
-    """(`dns · connect · tls · reset · closed · timeout · limit · protocol · oversize · proxy`, text) of a transport error.
+    """(`dns · connect · tls · reset · closed · timeout · lost · limit · protocol · oversize · proxy`, text) of a transport
+    error.
 
-    The library's own class says what it was doing, the OSError below it says what the system said.
+    The library's own class says what it was doing, the OSError below it says what the system said. `timeout` is a limit of
+    the library's own, `lost` the system's: what it sent was not acknowledged.
     """
     chain = [error]
     while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
@@ -223,6 +235,8 @@ def classify(error: BaseException) -> tuple[str, str]:
     text = next((said for e in reversed(chain) if (said := _said(e))), type(error).__name__)
     if _OVERSIZE.search(text):
         return "oversize", text
+    if any(isinstance(found, OSError) and found.errno == errno.ETIMEDOUT for found in chain):
+        return "lost", text
     for found in reversed(chain):
         for kinds, kind in _BY_TYPE:
             if isinstance(found, kinds):

@@ -30,6 +30,10 @@ class _Seam:
     @contextmanager
     def _taped(self, call: CallRecord, request: Any) -> Iterator[Tape]:
         """The request's own tape, current until its response has begun; one that may not be sent ends there."""
+        if call.stopped is not None and call.repeats:
+            raise Refused(
+                "the call has ended"
+            )  # and a client that paused before it tries again does not know
         refused = call.settings["on_request"]() if call.tapes else None
         tape = call.begin()
         tape.url = str(request.url)

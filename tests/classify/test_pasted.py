@@ -211,7 +211,17 @@ PASTED = {
         ('2026-11-29 INFO httpx HTTP Request: POST https://api.example.com/v1/chat/completions "HTTP/1.1 403 Forbidden"\n'
         "openai.PermissionDeniedError: Error code: 403 - error code: 1010"),
         [(EDGE, CF, "blocked.client", "1010", MEDIUM)]),
-    "a time-out of the SDK": (f"{TRACE}openai.APITimeoutError: Request timed out.", [(UNKNOWN, None, "timeout.first_byte", None, LOW)]),
+    "a time-out of the SDK": (f"{TRACE}openai.APITimeoutError: Request timed out.", [(Layer.CLIENT, "OpenAI SDK", "client.timeout", None, LOW)]),
+    "a time-out of the SDK that was read for": (
+        ("httpx2.ReadTimeout: The read operation timed out\n\nThe above exception was the direct cause of the following exception:\n\n"
+        f"{TRACE}openai.APITimeoutError: Request timed out."),
+        [(Layer.CLIENT, "httpx", "client.timeout", None, MEDIUM)]),
+    "Node's own 300 s": (
+        "TypeError: fetch failed\n  [cause]: HeadersTimeoutError: Headers Timeout Error\n    code: 'UND_ERR_HEADERS_TIMEOUT'\n  }",
+        [(Layer.CLIENT, "undici", "client.timeout", None, MEDIUM)]),
+    "Node's own 300 s, in a sentence": (
+        "Every run fails after exactly 300 s with\nHeaders Timeout Error", [(Layer.CLIENT, "undici", "client.timeout", None, MEDIUM)]),
+    "Node's own 300 s between two chunks": ("BodyTimeoutError: Body Timeout Error", [(Layer.CLIENT, "undici", "client.timeout", None, MEDIUM)]),
     "with what it came from": (
         ("httpcore.ConnectTimeout: timed out\n\nThe above exception was the direct cause of the following exception:\n\n"
         f"{TRACE}openai.APITimeoutError: Request timed out."),
@@ -223,7 +233,7 @@ PASTED = {
         [(Layer.TLS, None, "unreachable.tls", None, MEDIUM)]),
     "a name that does not resolve": ("Error: getaddrinfo ENOTFOUND api.example.com", [(Layer.DNS, None, "unreachable.dns", None, MEDIUM)]),
     "curl's own words": ("curl: (7) Failed to connect to api.example.com port 443 after 12 ms: Couldn't connect to server", [(Layer.NETWORK, None, "unreachable.connect", None, MEDIUM)]),
-    "curl's time-out": ("curl: (28) Operation timed out after 30001 milliseconds with 0 bytes received", [(UNKNOWN, None, "timeout.first_byte", None, LOW)]),
+    "curl's time-out": ("curl: (28) Operation timed out after 30001 milliseconds with 0 bytes received", [(Layer.CLIENT, "curl", "client.timeout", None, MEDIUM)]),
     "a stream that broke off": (
         "httpx.RemoteProtocolError: peer closed connection without sending complete message body (incomplete chunked read)",
         [(UNKNOWN, None, "stream.truncated", None, LOW)]),

@@ -74,13 +74,14 @@ _APACHE_MODULES = (
     "setenvif",
     "rewrite",
     "headers",
+    "reqtimeout",
     "proxy",
     "proxy_http",
 )
 _VARNISH = """
 vcl 4.1;
 import std;
-backend api {{ .host = "{host}"; .port = "{port}"; .connect_timeout = 1s; }}
+backend api {{ .host = "{host}"; .port = "{port}"; .connect_timeout = 1s; {behind} }}
 {rules}
 """
 _SQUID = """
@@ -162,13 +163,15 @@ def apache(upstream: str, rules: str = "", *, modules: Sequence[str] = ()) -> It
 
 
 @contextmanager
-def varnish(upstream: str, rules: str = "") -> Iterator[str]:
-    """Varnish as a shared cache in front of `upstream`; `rules` are subroutines of VCL, before the built-in ones."""
+def varnish(upstream: str, rules: str = "", *, behind: str = "") -> Iterator[str]:
+    """Varnish as a shared cache in front of `upstream`; `rules` are subroutines of VCL, before the built-in ones,
+    `behind` are attributes of its backend.
+    """
     command, port = program("varnishd"), free_port()
-    host, _, behind = upstream.rpartition(":")
+    host, _, its_port = upstream.rpartition(":")
     with own_folder() as (folder, user):
         config = folder / "edge.vcl"
-        config.write_text(_VARNISH.format(host=host, port=behind, rules=rules))
+        config.write_text(_VARNISH.format(host=host, port=its_port, rules=rules, behind=behind))
         arguments = [
             command, "-F", "-j", "none", "-n", str(folder), "-a", f"127.0.0.1:{port}",
             "-f", str(config), "-s", "malloc,16m",

@@ -27,6 +27,7 @@ OWN = {
         "blocked": ["RewriteRule with F"],
         "request.rejected": ["request line"],
         "size.rejected": ["RewriteRule with R=413"],
+        "timeout.upload": ["body never finished"],
         "unreachable.origin": [
             "upstream closes", "upstream header too large", "upstream refuses", "upstream sends a bad header",
             "upstream silent",
@@ -56,6 +57,7 @@ OWN = {
         "request.rejected": ["request line"],
         "size.rejected": ["deny_status 413"],
         "timeout.first_byte": ["upstream silent"],
+        "timeout.upload": ["body never finished"],
         "unreachable.origin": [
             "no server takes the connection", "upstream closes", "upstream header too large",
             "upstream sends a bad header",

@@ -76,7 +76,7 @@ def test_dialects(events, dialect, terminal, finish, usage, tokens, first_token,
     got = told(*events)
     assert (got["dialect"], got["terminal"], got["finish_reason"]) == (dialect, terminal, finish)
     assert got["usage"] == usage
-    assert (got["tokens"], got["text_chars"]) == (tokens, 5)
+    assert (got["tokens"], got["text_chars"], got["reasoned"]) == (tokens, 5, 1)
     assert got["marks"] == {
         "first_event": 0, "first_token": first_token, "first_content": first_content, "last_token": last_token,
     }  # fmt: skip
@@ -102,6 +102,7 @@ def test_what_counts_as_a_token(delta, tokens, chars):
     """A chunk with text of any channel; only visible text has characters."""
     got = told(chat(**delta))
     assert (got["tokens"], got["text_chars"]) == (tokens, chars)
+    assert got["reasoned"] == ("reasoning" in delta or "reasoning_content" in delta)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from probes.model import Call, Case, Exchange, Finding
 
-_LOST = frozenset({"deadline", "timeout", "reset", "closed", "connect"})
+_LOST = frozenset({"deadline", "timeout", "lost", "reset", "closed", "connect"})
 _PATIENT = 3.0
 """A silence that is this many times longer than the slowest answer is no slow answer."""
 

@@ -26,7 +26,7 @@ def hangs(call: Call) -> bool:
         last is not None
         and last.status is None
         and last.error is not None
-        and last.error.kind in {"deadline", "timeout"}
+        and last.error.kind in {"deadline", "timeout", "lost"}
         and last.error.phase not in {"dns", "connect", "tls"}
     )
 

@@ -40,7 +40,7 @@ def became(exchange: Exchange) -> Became:
     kind = exchange.error.kind if exchange.error is not None else None
     if reused and kind in {"reset", "closed"}:
         return Became.CUT
-    return Became.SILENT if reused and kind in {"deadline", "timeout"} else Became.OTHER
+    return Became.SILENT if reused and kind in {"deadline", "timeout", "lost"} else Became.OTHER
 
 
 @dataclass(frozen=True, slots=True)

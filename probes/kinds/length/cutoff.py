@@ -1,176 +1,171 @@
-"""At which second are long answers cut, by which timer, and from how many tokens on?"""
+"""What is said of a long request that a clock ended on one side?"""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
-from probes.kinds.length.pair import Pair, evidence, last_of, tpot, uncertainty, waited
+from probes.kinds.length import where
+from probes.kinds.length.cliff import Speed, advice, cliff
+from probes.kinds.length.clock import NEAR, code_of, in_words, known_timers, proven, spoken
+from probes.kinds.length.limits import conditions
+from probes.kinds.length.pair import evidence, uncut_for, uncut_in_words
 from probes.kinds.words import shown
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason
-from probes.timers import Timer, match
 from probes.twins import REPEATS, confounders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from probes.kinds.length.pace import Pace
+    from probes.kinds.length.pair import Pair
+    from probes.kinds.length.side import Ending, Side
     from probes.model import Case, Exchange, Finding
 
-_GATEWAY = frozenset({408, 499, 502, 503, 504})
-_NEAR = 1.0
-_SAME = 0.25
-"""Seconds."""
+Cut = tuple["Pair", "Ending"]
+MORE = "more pairs (--set pairs=3)"
 
 
-def is_timer(exchange: Exchange, seconds: float) -> bool:
-    """Whether what ended the plain side was a clock: a time-out by its own words, a silent close or reset, or a
-    gateway's failure at the time of a known timer. The clock is trusted over the message.
-    """
-    made = exchange.attribution
-    if exchange.status is None or (made is not None and made.code.startswith("timeout.")):
-        return True
-    product = made.product if made is not None else None
-    return exchange.status in _GATEWAY and bool(match(seconds, "first_byte", product, _NEAR))
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """Seconds: the mean of `n` ends; `sure`: how exactly each was measured; `off`: with how far they were apart."""
+
+    seconds: float
+    sure: float
+    off: float
+    n: int
+
+    @classmethod
+    def of(cls, times: Sequence[float], sides: Sequence[Side]) -> Cutoff:
+        sure = max(side.uncertainty for side in sides)
+        return cls(sum(times) / len(times), sure, (max(times) - min(times)) / 2 + sure, len(times))
+
+    def figures(self) -> dict[str, Figure]:
+        low, high = self.seconds - self.off, self.seconds + self.off
+        return {"cutoff": Figure(self.seconds, "s", self.n, low, high)}
+
+    def confidence(self, code: str, exchange: Exchange, pairs: int, *, pure: bool) -> Confidence:
+        """One pair is enough where its time is that of a known timer; one end at any time may be chance, and a vague time
+        is that of some timer always.
+        """
+        known = known_timers(self.seconds, code, exchange, min(self.sure, NEAR))
+        if not pure or (pairs < REPEATS and not known):
+            return Confidence.LOW
+        return Confidence.HIGH if pairs >= REPEATS else Confidence.MEDIUM
 
 
-def same_time(cut: Sequence[tuple[Pair, float]]) -> bool:
-    """A gateway's failure after the same wait each time is a clock's, too, whatever it says and whether it is known."""
-    if len(cut) < REPEATS or any(last_of([pair])[1].status not in _GATEWAY for pair, _ in cut):
-        return False
-    times = [at for _, at in cut]
-    return max(times) - min(times) <= max(2 * uncertainty(cut[-1][0].plain), _SAME)
-
-
-def first_byte_cut(case: Case, pairs: list[Pair], cuts: list[float], n: int) -> Finding:
-    """`pairs` are those of `n` whose plain side was cut, at `cuts` seconds, while the streamed one lived on."""
-    stream, plain = last_of(pairs)
-    made = plain.attribution
-    code = made.code if made is not None and made.code.startswith("timeout.") else "timeout.first_byte"
-    middle, off = _middle(cuts, pairs)
-    pure = len(cuts) == n
-    tokens = longest(stream, middle)
-    apart = f"not streamed: {_how(plain)} after {middle:.1f} ± {off:.1f} s"
-    outlived = stream.timeline.last_byte or 0.0
-    beside = f"streamed, same prompt and length, at the same time: complete after {outlived:.1f} s"
+def plain_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
+    """`cuts` are those of `n` pairs whose plain side was ended while the streamed one lived on."""
+    pair, ending = cuts[-1]
+    plain, stream = pair.plain, pair.stream
+    cutoff = Cutoff.of([each.seconds for _, each in cuts], [each.plain for each, _ in cuts])
+    middle, pure, speed = cutoff.seconds, len(cuts) == n, Speed.of(stream, pace)
+    code = code_of(plain, ending, outlived=True)
+    timers = known_timers(middle, code, plain.sent, cutoff.sure)
+    seen = f"not streamed: {how(plain.sent)} after {middle:.1f} ± {cutoff.off:.1f} s; {_outlived(stream)} (through {plain.client})"
+    streams = all(stream_helps(each.stream) for each, _ in cuts)
     return conclude(
         case,
         code,
-        plain,
-        **_unproven_layer(plain),
-        client=pairs[-1].plain.trial.client,
+        plain.sent,
+        **of_a_clock(case, plain),
         factor=Factor.STREAM if pure else None,
         observed=Observed(len(cuts), n),
-        control=stream.id,
-        variant=plain.id,
-        confounders=tuple(c for c in confounders(stream, plain) if c != "the bodies differ"),
+        control=stream.sent.id,
+        variant=plain.sent.id,
+        confounders=tuple(c for c in confounders(stream.sent, plain.sent) if c != "the bodies differ"),
         title=f"Long answers that are not streamed are cut after {middle:.1f} s",
         detail=(
-            ("seen", f"{apart}; {beside} (through {pairs[-1].plain.trial.client})"),
-            ("matches", _timers(middle, code, plain, off)),
-            *_cliff(case, stream, middle),
+            ("seen", seen),
+            ("matches", in_words(timers, middle, proven(plain.sent))),
+            *where.way(pair),
+            *spoken(plain.sent, middle, cutoff.off),
+            *where.waits(pair),
+            *cliff(case, speed, middle),
         ),
-        figures={"cutoff": Figure(middle, "s", len(cuts), middle - off, middle + off), **speed(stream)},
-        conditions=conditions(plain),
-        confidence=_confidence(n, pure=pure, known=bool(_matching(middle, code, plain, off))),
+        figures=cutoff.figures() | speed.figures() | where.figures(pair),
+        confidence=cutoff.confidence(code, plain.sent, n, pure=pure),
         reason=None if pure else Reason.MIXED,
-        next_test="more pairs (--set pairs=3)" if n < REPEATS else None,
-        advice=f"Stream, or cap answers that are not streamed at {tokens or 'fewer'} tokens, or raise the read timer of "
-        "the layer that cut.",
-        evidence=evidence(pairs),
+        next_test=MORE if n < REPEATS else None,
+        advice=advice(
+            timers, shows(plain), speed.longest(middle - cutoff.off), "stream" if streams else "no stream"
+        ),
+        evidence=evidence([pair for pair, _ in cuts]),
     )
 
 
-def total_cut(case: Case, pairs: list[Pair], ages: list[float]) -> Finding:
-    """Both sides ended at the same age, one of them while tokens flowed: a limit on the whole, not on the first byte."""
-    stream, plain = last_of(pairs)
-    middle, off = _middle(ages, pairs)
-    sides = f"not streamed {_how(plain)}; streamed {shown(stream)}"
+def stream_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
+    """The streamed side met a clock of its own, at another age than the plain one."""
+    pair, ending = cuts[-1]
+    stream, code = pair.stream, code_of(pair.stream, ending)
+    cutoff = Cutoff.of([each.seconds for _, each in cuts], [each.stream for each, _ in cuts])
+    middle, pure = cutoff.seconds, len(cuts) == n
+    timers = known_timers(middle, code, stream.sent, cutoff.sure)
+    when = f"after a silence of {middle:.1f} s" if ending.timer == "idle" else f"after {middle:.1f} s"
+    seen = f"streamed: {shown(stream.sent)}; ended {when} (± {cutoff.off:.1f} s), {ending.at:.1f} s after the request"
     return conclude(
         case,
-        "timeout.total",
-        plain,
-        **_unproven_layer(plain),
-        client=pairs[-1].plain.trial.client,
-        observed=Observed(2 * len(pairs), 2 * len(pairs)),
-        title=f"Answers are cut after {middle:.1f} s, streamed or not",
+        code,
+        stream.sent,
+        **of_a_clock(case, stream),
+        observed=Observed(len(cuts), n),
+        title=f"Long streams are cut {when}",
         detail=(
-            ("seen", f"both sides ended after {middle:.1f} ± {off:.1f} s: {sides}"),
-            ("because", "both sides were ended at the same age, so streaming is not the cause"),
-            ("matches", _timers(middle, "timeout.total", plain, off)),
+            ("seen", f"{seen} (through {stream.client})"),
+            ("matches", in_words(timers, middle, proven(stream.sent))),
+            *uncut_in_words(uncut_for([each for each, _ in cuts])),
+            *where.way(pair),
+            *where.waits(pair),
         ),
-        figures={"cutoff": Figure(middle, "s", len(ages), middle - off, middle + off)},
-        conditions=conditions(plain),
-        confidence=Confidence.MEDIUM,
-        evidence=evidence(pairs),
+        figures=cutoff.figures() | Speed.of(stream, pace).figures() | where.figures(pair),
+        confidence=cutoff.confidence(code, stream.sent, n, pure=pure),
+        reason=None if pure else Reason.MIXED,
+        next_test=MORE if n < REPEATS else None,
+        evidence=evidence([pair for pair, _ in cuts]),
     )
 
 
-def _middle(seconds: list[float], pairs: list[Pair]) -> tuple[float, float]:
-    """The mean, and how far off it may be."""
-    return sum(seconds) / len(seconds), (max(seconds) - min(seconds)) / 2 + uncertainty(pairs[-1].plain)
-
-
-def _confidence(pairs: int, *, pure: bool, known: bool) -> Confidence:
-    """One pair is enough where its time is that of a known timer; one end at any time may be chance."""
-    if not pure or (pairs < REPEATS and not known):
-        return Confidence.LOW
-    return Confidence.HIGH if pairs >= REPEATS else Confidence.MEDIUM
-
-
-def _matching(seconds: float, code: str, exchange: Exchange, off: float) -> tuple[Timer, ...]:
-    product = exchange.attribution.product if exchange.attribution is not None else None
-    return match(seconds, code.partition(".")[2], product, off)
-
-
-def _timers(seconds: float, code: str, exchange: Exchange, off: float) -> str:
-    known = [
-        f"{timer.product} {timer.timer} ({timer.seconds:g} s)"
-        for timer in _matching(seconds, code, exchange, off)
-    ]
-    return " or ".join(known) or "no known timer"
-
-
-def _unproven_layer(exchange: Exchange) -> dict[str, Layer]:
+def of_a_clock(case: Case, side: Side) -> dict[str, Any]:
     """Who closed a connection without an answer can't be seen from here."""
-    return {} if exchange.status is not None else {"layer": Layer.UNKNOWN}
+    unproven = side.sent.status is None or side.sent.status < 400
+    return {
+        **(NOBODY if unproven else {}),
+        "client": side.client,
+        "conditions": conditions(case, side.client, side.sent, side.call.trial.deadline),
+    }
 
 
-def _how(exchange: Exchange) -> str:
+NOBODY: dict[str, Any] = {"layer": Layer.UNKNOWN, "product": None, "vendor_code": None}
+
+
+def shows(side: Side) -> tuple[str, ...]:
+    """The products that its answer shows: who made it, then those that it passed."""
+    made, maker = side.sent.attribution, proven(side.sent)
+    passed = made.transit if made is not None and side.sent.status is not None else ()
+    return (*((maker,) if maker else ()), *passed)
+
+
+def stream_helps(stream: Side) -> bool:
+    """It was whole, or its tokens still came when the probe itself gave it up."""
+    return stream.good or (
+        stream.ending is None and stream.ttft is not None and stream.sent.error is not None
+    )
+
+
+def _outlived(stream: Side) -> str:
+    same = "streamed, same prompt and length, at the same time"
+    lived = stream.lived or 0.0
+    return (
+        f"{same}: complete after {lived:.1f} s" if stream.good else f"{same}: not ended before {lived:.1f} s"
+    )
+
+
+def how(exchange: Exchange) -> str:
     if exchange.status is None:
         return f"ended without an answer ({exchange.error.kind if exchange.error else 'closed'})"
-    return str(exchange.status)
-
-
-def _cliff(case: Case, stream: Exchange, cutoff: float) -> tuple[tuple[str, str], ...]:
-    measured, tokens = tpot(stream), longest(stream, cutoff)
-    if measured is None or tokens is None:
-        return ()
-    rows = [f"at {_ms(measured)} a token, as measured, an answer above {tokens:,} tokens is lost"]
-    speeds = [float(given) for given in case.params["speeds"]]
-    rows += [f"at {_ms(given)}: {longest(stream, cutoff, given):,}" for given in speeds]
-    return (("cliff", " · ".join(rows)),)
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:.3g} ms"
-
-
-def longest(stream: Exchange, cutoff: float, per_token: float | None = None) -> int | None:
-    """The longest answer, in tokens, that is whole before the cutoff, at the stream's own speed or another; TTFT as
-    it was measured.
-    """
-    per_token, first = per_token or tpot(stream), waited(stream, stream.timeline.first_token)
-    if not per_token or first is None or cutoff <= first:
-        return None
-    return math.floor((cutoff - first) / per_token) + 1
-
-
-def speed(stream: Exchange) -> dict[str, Figure]:
-    per_token, first = tpot(stream), waited(stream, stream.timeline.first_token)
-    figures = {"ttft": Figure(first, "s", 1)} if first is not None else {}
-    return figures | ({"tpot": Figure(per_token, "s/token", 1)} if per_token is not None else {})
-
-
-def conditions(exchange: Exchange) -> dict[str, object]:
-    return {**exchange.conditions, "concurrency": 2, "client": "cold", "cache": "unknown"}
+    return (
+        f"{exchange.status}, then {exchange.error.kind}"
+        if exchange.error is not None
+        else str(exchange.status)
+    )

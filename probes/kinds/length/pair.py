@@ -5,106 +5,71 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from probes.attribution import is_api_answer, is_refusal
-from probes.kinds.by_us import by_us
-from probes.kinds.conclude import outcome_code
+from probes.kinds.length.side import REFUSED_WITHIN, Ending, Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Exchange
+    from probes.model import Call
 
-REFUSED_WITHIN = 5.0
-"""Seconds: what ends later than this was not turned away at the door."""
-_JITTER = 0.05
-"""Seconds: what scheduling and one read cost at the least."""
+
+_OWN = 0.01
+"""Of the time: each side has a connection, and perhaps an edge, of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    stream: Call
-    plain: Call
+    stream: Side
+    plain: Side
+
+    @classmethod
+    def of(cls, calls: Sequence[Call]) -> Pair:
+        return cls(*map(Side, calls))
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.stream, self.plain
 
     @property
     def refused(self) -> bool:
         """One side did not get past the door, so this client says nothing of long answers."""
-        return any(
-            call.last is not None and is_refusal(call.last) and _at_once(call.last)
-            for call in (self.stream, self.plain)
-        )
+        return any(side.turned_away for side in self.sides)
 
     @property
-    def cut(self) -> float | None:
-        """Seconds from the request sent to the answer, close or reset that ended the plain side in the stream's life."""
-        plain, stream = self.plain.last, self.stream.last
-        if plain is None or stream is None or not good(stream):
+    def cut(self) -> Ending | None:
+        """How the plain side was ended in the stream's life."""
+        ending, lived = self.plain.ending, self.stream.lived
+        if ending is None or lived is None:
             return None
-        lived, ended = waited(stream, stream.timeline.last_byte), _ended(plain)
-        return ended if ended is not None and lived is not None and lived > ended else None
+        return ending if lived > ending.at + (0.0 if self.stream.good else self._apart(ending)) else None
 
     @property
-    def same_age(self) -> float | None:
-        """Seconds after which both sides were ended, where that is the same for both within the clocks' error."""
-        plain, stream = self.plain.last, self.stream.last
-        if plain is None or stream is None or _ended(plain) is None or _ended(stream) is None:
+    def stream_alone(self) -> Ending | None:
+        """How the streamed side was ended, where that was not at the plain one's age."""
+        return self.stream.ending if self.together is None else None
+
+    @property
+    def together(self) -> Ending | None:
+        """How the streamed side was ended, where both were at the same age within the clocks' error."""
+        plain, stream = self.plain.ending, self.stream.ending
+        if plain is None or stream is None or min(plain.at, stream.at) < REFUSED_WITHIN:
             return None
-        first, second = sorted((_ended(plain) or 0.0, _ended(stream) or 0.0))
-        near = second - first <= uncertainty(self.plain) + uncertainty(self.stream)
-        return second if near and first >= REFUSED_WITHIN else None
+        return stream if abs(plain.at - stream.at) <= self._apart(plain) else None
+
+    def _apart(self, ending: Ending) -> float:
+        """Seconds by which two ends of one clock may differ as they are seen from here."""
+        return self.plain.uncertainty + self.stream.uncertainty + _OWN * ending.at
 
 
-def last_of(pairs: Sequence[Pair]) -> tuple[Exchange, Exchange]:
-    """(streamed, plain) of the last pair; both were sent."""
-    stream, plain = pairs[-1].stream.last, pairs[-1].plain.last
-    assert stream is not None
-    assert plain is not None
-    return stream, plain
+def uncut_for(pairs: Sequence[Pair]) -> float | None:
+    """Seconds below which nothing was cut that is not streamed; `None` where one of those was not answered."""
+    plains = [pair.plain for pair in pairs]
+    return min(side.answered or 0.0 for side in plains) if all(side.good for side in plains) else None
+
+
+def uncut_in_words(held: float | None) -> tuple[tuple[str, str], ...]:
+    return () if held is None else (("held", f"not streamed: no cut below {held:.1f} s; not tested beyond"),)
 
 
 def evidence(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    calls = [call for pair in pairs for call in (pair.stream, pair.plain)]
-    return tuple(call.last.id for call in calls if call.last is not None)
-
-
-def _ended(exchange: Exchange) -> float | None:
-    """Seconds after which something other than us ended a side that was not good."""
-    if good(exchange) or by_us(exchange) or (exchange.error is None and is_api_answer(exchange)):
-        return None
-    timeline = exchange.timeline
-    return waited(exchange, timeline.end if exchange.error is not None else timeline.headers)
-
-
-def _at_once(exchange: Exchange) -> bool:
-    """A close or reset after a wait is a timer's, not a refusal."""
-    ended = _ended(exchange)
-    return ended is None or ended < REFUSED_WITHIN
-
-
-def good(exchange: Exchange) -> bool:
-    return outcome_code(exchange) == "ok"
-
-
-def waited(exchange: Exchange, until: float | None) -> float | None:
-    """Seconds since the request was sent whole: that is when an edge's first-byte timer starts."""
-    since = exchange.timeline.upload_end
-    return None if until is None or since is None else until - since
-
-
-def uncertainty(call: Call) -> float:
-    """The way there and back (when the timer's owner began to count, when its answer arrived), and our own clock."""
-    connect = call.last.timeline.connect if call.last is not None else None
-    return max(2 * (connect or 0.0), _JITTER) + float(call.conditions.get("resolution", 0.0))
-
-
-def tpot(stream: Exchange) -> float | None:
-    """Seconds per output token, by the server's own count: a chunk is not a token."""
-    usage, timeline = stream.facts.get("usage") or {}, stream.timeline
-    tokens = usage.get("completion_tokens", usage.get("output_tokens"))
-    if (
-        not isinstance(tokens, int)
-        or tokens < 2
-        or timeline.first_token is None
-        or timeline.last_token is None
-    ):
-        return None
-    return (timeline.last_token - timeline.first_token) / (tokens - 1)
+    return tuple(side.last.id for pair in pairs for side in pair.sides if side.last is not None)

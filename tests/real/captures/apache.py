@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _RULES = """
 ProxyTimeout 1
+RequestReadTimeout body=1
 RewriteEngine On
 RewriteCond expr "%{HTTP:Content-Length} -gt 1000"
 RewriteRule ^ - [R=413]
@@ -49,6 +50,7 @@ def _running(ports: Mapping[str, int]) -> Iterator[dict[str, Case]]:
         "upstream header too large": post("/fat"),
         "upstream refuses": post("/refused"),
         "upstream silent": post("/silent"),
+        "body never finished": post("/silent", size=100),
     }
     with apache(f"127.0.0.1:{ports['refused']}", _RULES + in_front_of(ports)) as url:
         port = urlsplit(url).port or 0

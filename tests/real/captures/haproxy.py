@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _RULES = """
-http-request auth realm inner if { path /password }
+timeout http-request 1s
+  option http-buffer-request
+  http-request auth realm inner if { path /password }
   http-request deny if { path /denied }
   http-request deny deny_status 413 if { path /denied-413 }
   http-request deny deny_status 429 if { path /denied-429 }
@@ -41,6 +43,7 @@ def _running(ports: Mapping[str, int]) -> Iterator[dict[str, Case]]:
         "upstream header too large": post("/fat"),
         "no server takes the connection": post("/refused"),
         "upstream silent": post("/silent"),
+        "body never finished": post("/silent", size=100),
     }
     refused = f"127.0.0.1:{ports['refused']}"
     with (

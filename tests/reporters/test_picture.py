@@ -1,0 +1,205 @@
+"""The picture of a twin: what it shows, that it fits, and that nothing a run holds can break it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from canned import attributed
+from exchanges import CLOUDFLARE, GOOD_CHAT, exchange, stream_facts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reporters.hostile import FOUND, run_of
+
+from probes.model import Ask, Call, Factor, Timeline, Trial, Verdict
+from probes.reporters import console, html, markdown
+from probes.reporters.picture import picture
+
+STREAM, WHOLE = "s/length:length/control#0/0", "s/length:length/variant#0/0"
+TWIN = replace(
+    FOUND, code="timeout.first_byte", kind="length", factor=Factor.STREAM, control=STREAM, variant=WHOLE,
+    evidence=(STREAM, WHOLE),
+)  # fmt: skip
+
+
+def streamed(first=1.8, last=190.3, chunks=(), error=None, **more):
+    """A stream whose tokens flow from `first` to `last`."""
+    facts = stream_facts(complete=error is None, terminal=None if error else "[DONE]")
+    found = exchange(
+        200, b"data: {}\n\n", {"content-type": "text/event-stream"}, facts=facts, stream=True, error=error
+    )
+    times = {
+        "headers": 1.0,
+        "first_byte": first,
+        "first_token": first,
+        "last_byte": last,
+        "end": last,
+        **more,
+    }
+    return attributed(
+        replace(found, id=STREAM, timeline=Timeline(upload_end=0.0, **times), chunk_times=tuple(chunks))
+    )
+
+
+def page(at=125.1, status=524, **more):
+    """An error of the edge after that many seconds."""
+    found = exchange(
+        status, f"error code: {status}", {**CLOUDFLARE, "content-type": "text/plain"}, stream=False
+    )
+    timeline = Timeline(upload_end=0.0, headers=at, first_byte=at, last_byte=at + 0.1, end=at + 0.1)
+    return attributed(replace(found, id=WHOLE, timeline=timeline, **more))
+
+
+def ended(at, how):
+    found = exchange(None, error=(how, "headers"), stream=False)
+    return attributed(replace(found, id=WHOLE, timeline=Timeline(upload_end=0.0, end=at)))
+
+
+def answered(at):
+    found = exchange(200, GOOD_CHAT, stream=False)
+    timeline = Timeline(upload_end=0.0, headers=at, first_byte=at, last_byte=at, end=at)
+    return attributed(replace(found, id=WHOLE, timeline=timeline))
+
+
+def drawn(*exchanges, finding=TWIN, width=60, ascii_only=True):
+    return picture(finding, {e.id: e for e in exchanges}, width, ascii_only=ascii_only)
+
+
+PICTURES = {
+    "cut": (
+        (streamed(), page()),
+        """
+streamed     |.#####################| complete after 190.3 s
+not streamed |...............X 524 after 125.1 s
+              0     50    100   150 s
+              . waiting  # tokens  X cut""",
+    ),
+    "closed while tokens flow": (
+        (streamed(last=100.0, error=("closed", "body")), ended(100.0, "closed")),
+        """
+streamed     |.#######################X closed after 100.0 s
+not streamed |........................X closed after 100.0 s
+              0           50 s
+              . waiting  # tokens  X cut""",
+    ),
+    "a stream that falls silent": (
+        (streamed(1.8, 60.0, chunks=(1.8, 10.0, 20.0, 30.0, 60.0), end=185.0, error=("closed", "body")), answered(98.5)),
+        """
+streamed     |.###...#...............X closed after 185.0 s
+not streamed |............| complete after 98.5 s
+              0     50    100    150 s
+              . waiting  # tokens  X cut""",
+    ),
+    "blanks before the first token": (
+        (streamed(first=100.0, last=150.0, first_byte=2.0, first_token=100.0), page(60.0, 504)),
+        """
+streamed     |.---------------######| complete after 150.0 s
+not streamed |.........X 504 after 60.0 s
+              0      50      100 s
+              . waiting  - bytes, no token  # tokens  X cut""",
+    ),
+    "we gave up": (
+        (streamed(), ended(150.0, "deadline")),
+        """
+streamed     |.####################| complete after 190.3 s
+not streamed |.................? our limit after 150.0 s
+              0          100 s
+              . waiting  # tokens  ? our limit""",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("exchanges, expected", PICTURES.values(), ids=PICTURES)
+def test_a_picture(exchanges, expected):
+    """Both sides on one axis: waiting, bytes, tokens, and how each ended."""
+    found = replace(TWIN, factor=None, control=None, variant=None) if exchanges[1].status != 524 else TWIN
+    assert "\n".join(["", *drawn(*exchanges, finding=found, width=60)]) == expected
+
+
+def test_the_requests_of_one_call_follow_one_another():
+    """With the pauses of the SDK between them."""
+    attempts = [
+        replace(page(60.0, 504), id=f"a/{n}", conditions={"paused": 20.0} if n else {}) for n in range(3)
+    ]
+    found = replace(
+        TWIN, code="retry.amplified", factor=None, control=None, variant=None, evidence=("a/0", "a/1", "a/2")
+    )
+    assert drawn(*attempts, finding=found) == [
+        "request 1 |........X 504 after 60.0 s",
+        "request 2 |           .........X 504 after 60.0 s",
+        "request 3 |                       ........X 504 after 60.0 s",
+        "           0      50     100    150 s",
+        "           . waiting  X cut",
+    ]
+
+
+NOT_DRAWN = {
+    "another factor": replace(TWIN, factor=Factor.CLIENT, kind="identity"),
+    "a pass": replace(TWIN, verdict=Verdict.PASS),
+    "one side is not there": replace(TWIN, control="gone"),
+    "one request": replace(TWIN, code="retry.amplified", evidence=(WHOLE,)),
+}
+
+
+@pytest.mark.parametrize("finding", NOT_DRAWN.values(), ids=NOT_DRAWN)
+def test_nothing_to_draw(finding):
+    """Only what two exchanges show is drawn."""
+    assert drawn(streamed(), page(), finding=finding) == []
+
+
+@pytest.mark.parametrize("width", [*range(70), 88, 200])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_it_fits(width, ascii_only):
+    """No line is wider than there is room; below the least there is no picture, and nothing is lost but that."""
+    lines = drawn(streamed(), page(), width=width, ascii_only=ascii_only)
+    assert max(map(len, lines), default=0) <= width
+    assert bool(lines) is (width >= 24)
+    text = "\n".join(lines)
+    assert not lines or ("190.3" in text and "524" in text)
+    assert text.isascii() or not ascii_only
+
+
+def told(reporter, *exchanges, finding=TWIN):
+    trial = Trial("length", "openai-py", "edge", Ask("chat"))
+    call = Call("c", "s/length", trial, 0, exchanges)
+    out = io.StringIO()
+    reporter.report(run_of(finding, calls=(call,)), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("reporter", [console, markdown, html])
+def test_each_report_has_it(reporter):
+    """In its own form, beside what was seen; without the exchanges there is none."""
+    text = told(reporter, streamed(), page())
+    assert "complete after 190.3 s" in text
+    assert "524 after 125.1 s" in text
+    assert "complete after" not in told(reporter)
+
+
+@pytest.mark.parametrize(
+    "first, after", [(-5.0, 3.0), (float("nan"), 1.0), (float("inf"), 2.0), (1e300, 2.0), (0.0, 0.0)]
+)
+def test_times_that_cannot_be(first, after):
+    """What a damaged run holds is drawn or left out, and breaks nothing."""
+    lines = drawn(streamed(first=first, last=after), page(at=first))
+    assert max(map(len, lines), default=0) <= 60
+
+
+moments = st.floats(0, 2000, allow_nan=False) | st.none()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(moments, min_size=12, max_size=12),
+    st.lists(st.floats(0, 2000), max_size=50),
+    st.sampled_from(["closed", "reset", "deadline", "timeout", "new", None]),
+    st.integers(24, 120),
+)
+def test_any_exchange_can_be_drawn(times, chunks, how, width):
+    """Whatever is known of its times, and in whatever order."""
+    names = ("upload_end", "headers", "first_byte", "first_token", "last_byte", "end")
+    one, other = (Timeline(**dict(zip(names, half, strict=True))) for half in (times[:6], times[6:]))
+    error = replace(ended(1.0, how), timeline=other) if how else replace(answered(1.0), timeline=other)
+    lines = drawn(replace(streamed(chunks=sorted(chunks)), timeline=one), error, width=width)
+    assert all(len(line) <= width for line in lines)
