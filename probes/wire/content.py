@@ -12,6 +12,7 @@ from .facts import MAX_COLUMNS, Facts
 HEAD = 64 * 1024
 TAIL = 16 * 1024
 _BATCH = 64 * 1024
+_PARTS = 512  # of a byte each they would hold a hundred times their size
 _EVENT = 8 * 1024 * 1024  # of a stream: the SDKs join an event that does not end again at each part of it
 _MAX_CODINGS = 3  # each may make its input a thousand times as large
 
@@ -103,7 +104,7 @@ class Content:
         self._batched += len(data)
         self._batch.append((data, at))
         over = self.length > self._limit
-        if over or self._batched >= _BATCH:
+        if over or self._batched >= _BATCH or len(self._batch) >= _PARTS:
             self._read()
         if over:
             self._over()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from canned import ALL, HTTPX, OPENAI, answer, as_text, attributed, case, told
+from canned import ALL, HTTPX, OPENAI, Server, answer, as_text, attributed, case, told
 from exchanges import exchange, stream_facts
 
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, stalled, timed
 from probes.model import Raised, Slo, Timeline, Verdict
+from probes.runner import judge
 
 EVENTS = {"content-type": "text/event-stream"}
 USAGE = {"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17}
@@ -185,10 +186,6 @@ class Sdk:
         self.case, self._seen, self._how = asked, seen, {"returned": returned, "raised": raised}
 
     def findings(self):
-        from canned import Server
-
-        from probes.runner import judge
-
         server = Server(self.case, lambda _: self._seen)
         inner = server._call
 
