@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import endpoints
+from probes.kinds import streaming
 from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged
 from probes.kinds.conclude import is_good
 from probes.kinds.spec import Bound, KindSpec
@@ -27,7 +28,8 @@ def responses(case: Case) -> Flow:
     found = judged(case, calls, "a response")
     if any(is_good(call) for call in calls):
         calls = yield from asked_for(case, replace(plain, stream=True), "responses/stream")
-        found += judged(case, calls, "a streamed response")
+        calls = streaming.as_read(case, calls)
+        found += streaming.told(case, calls, judged(case, calls, "a streamed response"))
     return found
 
 

@@ -37,11 +37,22 @@ def streaming(case: Case) -> Flow:
     if recipe == "tool" and (declined := _declined(case, calls)) is not None:
         return [declined]
     calls, proof = yield from learn(case, calls)
-    calls = [parsers.as_read(case, call) for call in calls]
+    calls = as_read(case, calls)
     found = yield from judged_or_astray(case, calls, _WHAT[recipe])
-    told = [_told(case, finding, calls, proof) for finding in found]
+    return told(case, calls, found, proof) + _promised(case, calls)
+
+
+def as_read(case: Case, calls: Sequence[Call]) -> list[Call]:
+    """With the good streams that their own SDK could not read told as its failure."""
+    return [parsers.as_read(case, call) for call in calls]
+
+
+def told(
+    case: Case, calls: Sequence[Call], found: Sequence[Finding], proof: str | None = None
+) -> list[Finding]:
+    """What was found of streams by their outcome, with all that there is to say beside it, and of it."""
     more = [*parsers.unsafe(case, calls), *usage.uncounted(case, calls), *usage.counted_twice(case, calls)]
-    return told + more + _promised(case, calls)
+    return [_told(case, finding, calls, proof) for finding in found] + more
 
 
 def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None) -> Finding:
