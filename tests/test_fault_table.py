@@ -88,7 +88,8 @@ def holds(row: Expectation, run: Run) -> bool:
 
 def _says(finding, member, wanted) -> bool:
     if member == "says":
-        return wanted in " ".join(text for _, text in finding.detail)
+        rows = " ".join(text for _, text in finding.detail)
+        return all(part in rows for part in ((wanted,) if isinstance(wanted, str) else wanted))
     found = getattr(finding, member)
     return (found is not None if member == "next_test" else found) == wanted
 

@@ -14,6 +14,7 @@ from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.streaming import parsers, seen, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
 from probes.kinds.streaming.clocks import stalled, timed
+from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None
         )
         found = replace(
             found, figures=measured.figures, conditions={**finding.conditions, **measured.conditions}
+        )
+    if finding.code == "client.parser":
+        found = replace(
+            found, title=f"{listed(clients_of(own))} cannot read a stream that keeps to the standard"
         )
     return replace(found, detail=(*finding.detail, *rows))
 
