@@ -258,12 +258,16 @@ class Client:
     control: bool = True
 
 
+Recipe = Literal["hello", "count", "ponder", "script", "tool", "invalid"]
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One API request in the words of its dialect; the client builds the bytes.
 
     `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `ponder` (one that has to be thought
-    about), `invalid` (refused by type before inference: `messages` is a string). `prompt_tokens`: about so many of
+    about), `script` (characters of many bytes each), `tool` (a call of a tool), `invalid` (refused by type before
+    inference: `messages` is a string). `prompt_tokens`: about so many of
     neutral text stand before the question, other ones for each salt. `effort`: of reasoning; `endless`: no end before
     the cap, where the engine knows that; neither is sent again once the server has refused it. `key`: the target's, or made up in the dialect's shape.
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
@@ -274,7 +278,7 @@ class Ask:
     """
 
     endpoint: str
-    recipe: Literal["hello", "count", "ponder", "invalid"] = "hello"
+    recipe: Recipe = "hello"
     stream: bool = False
     cap: int = 16
     filler: int = 0
@@ -452,7 +456,8 @@ class Exchange:
 
     `body_head` (64 KiB) and `body_tail` (the last 16 KiB beyond it) are decoded content; `body_bytes` is the
     decoded length as received, whatever became of the kept part since. `facts` are those of `wire.facts`, `chunks` the count of body chunks and `chunk_times` /
-    `chunk_sizes` their columns (capped; `facts` says so).
+    `chunk_sizes` their columns (capped; `facts` says so). `event_times` is when each event of a stream was there whole,
+    heartbeats too, and `event_kinds` a letter of `wire.facts` for each of them (capped alike).
     """
 
     id: str
@@ -469,6 +474,8 @@ class Exchange:
     chunks: int = 0
     chunk_times: tuple[float, ...] = ()
     chunk_sizes: tuple[int, ...] = ()
+    event_times: tuple[float, ...] = ()
+    event_kinds: str = ""
     error: WireError | None = None
     conditions: Mapping[str, Any] = field(default_factory=dict)
     attribution: Attribution | None = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2
-SUITES = "identity, smoke, edge, long, keepalive, burst"
+SUITES = "identity, smoke, edge, long, streams, keepalive, burst"
 """The bundled ones; listed here because reading them takes YAML."""
 
 

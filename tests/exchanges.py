@@ -70,7 +70,6 @@ def stream_facts(**changed: Any) -> dict[str, Any]:
         "replacement_chars": 0,
         "complete": True,
         "tokens": 3,
-        "reasoned": 0,
         "text_chars": 12,
     }
     return good | changed

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import endpoints
-from probes.kinds.completion import AGAIN, asked_for, judged
+from probes.kinds import streaming
+from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged
 from probes.kinds.conclude import is_good
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask
@@ -27,7 +28,8 @@ def responses(case: Case) -> Flow:
     found = judged(case, calls, "a response")
     if any(is_good(call) for call in calls):
         calls = yield from asked_for(case, replace(plain, stream=True), "responses/stream")
-        found += judged(case, calls, "a streamed response")
+        calls = streaming.as_read(case, calls)
+        found += streaming.told(case, calls, judged(case, calls, "a streamed response"))
     return found
 
 
@@ -45,8 +47,8 @@ SPEC = KindSpec(
     flow=responses,
     about="an answer of the Responses API, plain and streamed, proven by its shape and its last event",
     bound=bound,
-    defaults={"cap": 32},
-    limits={"cap": (LEAST_CAP, 100_000)},
+    defaults={"cap": 32, "patience": ANSWER_PATIENCE},
+    limits={"cap": (LEAST_CAP, 100_000), "patience": (0.1, 3600)},
     unfit=undeclared,
     converses=False,
 )

@@ -18,7 +18,9 @@ from probes.strict_yaml import read
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A finding the run must hold; `None` is not compared. `next_test`: whether it names one; `says`: in its detail."""
+    """A finding the run must hold; `None` is not compared. `next_test`: whether it names one; `says`: in its
+    detail, each of them where there are several.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -32,7 +34,7 @@ class Expected:
     reason: Reason | None = None
     retryable: bool | None = None
     next_test: bool | None = None
-    says: str | None = None
+    says: str | tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Expectation:
     __pydantic_config__: ClassVar = STRICT
 
     fault: str | None
-    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst"]
+    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst", "streams"]
     expect: Expected
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None

@@ -453,7 +453,7 @@ def test_a_given_cap_is_taken():
 def test_a_model_that_reasons_is_made_to_think():
     """Where the short stream showed that it reasons, the effort is raised; else it is asked to count."""
     seen = stream(tokens=TOKENS)
-    seen = replace(seen, facts={**seen.facts, "reasoned": 40})
+    seen = replace(seen, facts={**seen.facts, "channels": {"reasoning": 40}})
     _, server = length(pace=seen)
     assert {(c.trial.request.recipe, c.trial.request.effort) for c in server.calls if c.trial.pair} == {
         ("ponder", "high")

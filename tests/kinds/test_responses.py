@@ -22,7 +22,8 @@ def response(status="completed", **more):
 
 
 def stream(**facts):
-    said = stream_facts(**{"dialect": "openai.responses", "terminal": "response.completed", **facts})
+    usual = {"dialect": "openai.responses", "terminal": "response.completed", "usage": {"output_tokens": 3}}
+    said = stream_facts(**{**usual, **facts})
     return attributed(exchange(200, b"data: {}\n\n", EVENTS, facts=said, stream=True, url=URL))
 
 

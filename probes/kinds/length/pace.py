@@ -183,4 +183,6 @@ def _reasons(last: Exchange, usage: Any) -> bool:
     """By what it sent or counted of it: text that comes late, or never, may be a call of a tool."""
     details = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
     counted = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    return bool(last.facts.get("reasoned")) or (isinstance(counted, int) and counted > 0)
+    return bool((last.facts.get("channels") or {}).get("reasoning")) or (
+        isinstance(counted, int) and counted > 0
+    )
