@@ -171,6 +171,15 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """Bytes of an answer, its head among them, leave in portions of so many, or without that when the answer is over."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Do:
     """What befalls a request: `answer` or `end` at once, the rest on the way to and from the upstream.
 
@@ -183,7 +192,8 @@ class Do:
     chunk and write. `under`: the API is served below this path and nowhere else, where `answer` is given. `sets`:
     fields of the request as it is passed on. `idle_close`: the connection is closed when no other request comes on it
     for so long. `model`: how the model behind behaves. `own_pages`: page → the one that the zone's owner has put in its
-    place. `no_error_paths`: the pages cannot be asked for at a path of their own.
+    place. `gzip`: streams leave compressed, each piece flushed or when the compressor gives it out. `restart`: so many
+    seconds after the first such request came, all that are open are closed, once. `no_error_paths`: the pages cannot be asked for at a path of their own.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -201,6 +211,9 @@ class Do:
     rewrite: Mapping[str, str] = field(default_factory=dict)
     decoded_by: int | None = None
     cut_by: int | None = None
+    hold: Hold | None = None
+    gzip: Literal["flushed", "unflushed"] | None = None
+    restart: float | None = None
     line_end: Literal["lf", "crlf", "cr"] = "lf"
     one_byte_writes: bool = False
     add_headers: Mapping[str, str] = field(default_factory=dict)
