@@ -43,7 +43,9 @@ def lifetimes(case: Case) -> Flow:
     cut = [side for side in sides if _cut(side)]
     if any(side.last is None or not (_cut(side) or _lived(side)) for side in sides):
         return by_outcome(case, calls, "each of several long streams")
-    together = judge([_life(side) for side in sides], max(TOLERANCE, *(_OFF * side.uncertainty for side in sides)))
+    together = judge(
+        [_life(side) for side in sides], max(TOLERANCE, *(_OFF * side.uncertainty for side in sides))
+    )
     if together.pattern is Pattern.NONE:
         return [_whole(case, sides)]
     if together.pattern is Pattern.AGE:

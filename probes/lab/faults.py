@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from probes.bundled import bundled
 from probes.errors import ConfigError, UsageError, did_you_mean
 from probes.lab.behaviour import Behaviour
+from probes.lab.holding import Hold
 from probes.lab.pages import ShapeName, pages
 from probes.model import STRICT
 from probes.strict_yaml import read
@@ -168,15 +169,6 @@ class Fill:
     text: str
     every: float
     events: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Bytes of an answer, its head among them, leave in portions of so many, or without that when the answer is over."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from probes.model import STRICT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from probes.lab.faults import Hold
-
 _GZIP = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Bytes of an answer, its head among them, leave in portions of so many, or without that when the answer is over."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    bytes: int | None = None
 
 
 class Gate:

@@ -207,7 +207,7 @@ class Origin:
         connection.send(
             head + b"".join(self._made(turn, job, event, opened) for event in dialect.opening(job))
         )
-        self._comment(turn, self._due(turn, job, 0))
+        self._comment(turn, job)
         for first, last, text in pieces(job.tokens, turn.behaviour.per_chunk):
             due = self._due(turn, job, last)
             event = self._made(turn, job, dialect.token(job, first, text), due)
@@ -223,11 +223,12 @@ class Origin:
         event = stamped(event, turn.behaviour, at, self._due(turn, job, 0))
         return chunk(event) if turn.chunks else event
 
-    def _comment(self, turn: _Turn, until: float) -> None:
+    def _comment(self, turn: _Turn, job: Job) -> None:
         """Comments while the model has nothing to say."""
+        until = self._due(turn, job, 0)
         while (every := turn.behaviour.comments) is not None and until - self._clock.now() > every:
             turn.connection.wait(every)
-            turn.connection.send(chunk(b": keep-alive\n\n"))
+            turn.connection.send(self._made(turn, job, b": keep-alive\n\n", self._clock.now()))
 
     def _wait_until(self, turn: _Turn, due: float) -> None:
         turn.connection.wait(due - self._clock.now())
