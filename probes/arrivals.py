@@ -21,7 +21,8 @@ RESOLUTION = 0.01
 """Seconds, where a call does not say how fine its times are."""
 _LAST = 0.05
 """Of the time from the request to the last byte: what comes in it comes at the end."""
-_AT_THE_END = 0.95
+_AT_THE_END, _TENTH = 0.95, 0.1
+"""Of the bytes; and of the time: what was held for long leaves at once, and may still take a while on a slow way."""
 _PAUSE = 3.0
 """Times the mean interval of events; even where intervals vary as chance has it, such gaps are a fifth of the time."""
 _STANDING = 0.8
@@ -29,6 +30,8 @@ _STANDING = 0.8
 _SPAN = 10.0
 """Times the resolution, below which the order of arrivals is no evidence."""
 _ALIKE = 0.1
+_SPOILT = 0.5
+"""Of the time: where this process was late for more of it, what it saw is no evidence."""
 
 
 class How(StrEnum):
@@ -55,7 +58,8 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Arrivals:
     """`waited`: seconds from the request to the first token; `span`: from there to the last byte; `late`: share of the
-    bytes in the last 5 % of the time; `tokens`: events with text. `why`: of `UNTOLD`, in words.
+    bytes in the last 5 % of the time; `tokens`: events with text. `why`: of `UNTOLD`, in words; `ours`: since this process
+    itself ran late.
     """
 
     how: How
@@ -65,6 +69,7 @@ class Arrivals:
     tokens: int = 0
     groups: tuple[Group, ...] = ()
     why: str = ""
+    ours: bool = False
 
     @property
     def step_bytes(self) -> float | None:
@@ -96,9 +101,11 @@ def arrivals(exchange: Exchange, resolution: float = RESOLUTION) -> Arrivals:
     sent, first, end = line.upload_end or 0.0, line.first_token, times[-1]
     late = _late(times, exchange.chunk_sizes, sent, end)
     seen = Arrivals(How.UNTOLD, max(first - sent, 0.0), max(end - first, 0.0), late, tokens)
+    if _stalled(exchange, sent, end) > _SPOILT * (end - sent):
+        return _as(seen, How.UNTOLD, why="this process itself ran late for most of the time", ours=True)
     if tokens < FEWEST:
         return _as(seen, How.UNTOLD, why=f"only {tokens} events with text came")
-    if late >= _AT_THE_END:
+    if late >= _AT_THE_END or seen.span <= _TENTH * (end - sent):
         return _as(seen, How.WHOLE, _grouped(exchange, first, seen.span))
     if seen.span < _SPAN * resolution:
         return _as(seen, How.UNTOLD, why=f"{tokens} events came within {seen.span * 1000:.0f} ms")
@@ -109,8 +116,12 @@ def _in_time(exchange: Exchange, seen: Arrivals, resolution: float) -> Arrivals:
     """Of what came over a time that is long enough to look into."""
     tokens, first = seen.tokens, exchange.timeline.first_token or 0.0
     groups = _grouped(exchange, first, max(_PAUSE * seen.span / tokens, 2 * resolution))
-    standing = sum(after.at - before.until for before, after in pairwise(groups)) / seen.span
-    if standing < _STANDING:
+    seconds = seen.span - _stalled(exchange, first, first + seen.span)
+    standing = sum(
+        after.at - before.until - _stalled(exchange, before.until, after.at)
+        for before, after in pairwise(groups)
+    )
+    if standing < _STANDING * seconds:
         return _as(seen, How.FLOWS, groups)
     if len(groups) < 3:
         return _as(seen, How.UNTOLD, groups, f"{tokens} events came in {len(groups)} goes")
@@ -126,8 +137,16 @@ def made(exchange: Exchange) -> tuple[str, float, float] | None:
     return str(stamps["by"]), max(seconds - resolution, 0.0), seconds + resolution
 
 
-def _as(seen: Arrivals, how: How, groups: tuple[Group, ...] = (), why: str = "") -> Arrivals:
-    return Arrivals(how, seen.waited, seen.span, seen.late, seen.tokens, groups, why)
+def _as(
+    seen: Arrivals, how: How, groups: tuple[Group, ...] = (), why: str = "", *, ours: bool = False
+) -> Arrivals:
+    return Arrivals(how, seen.waited, seen.span, seen.late, seen.tokens, groups, why, ours)
+
+
+def _stalled(exchange: Exchange, since: float, until: float) -> float:
+    """Seconds between the two in which this process itself ran late, so that nothing could be seen to come."""
+    stalls: Sequence[tuple[float, float]] = exchange.conditions.get("stalls") or ()
+    return sum(max(min(end, until) - max(start, since), 0.0) for start, end in stalls)
 
 
 def _late(times: Sequence[float], sizes: Sequence[int], sent: float, end: float) -> float:

@@ -43,9 +43,7 @@ def lifetimes(case: Case) -> Flow:
     cut = [side for side in sides if _cut(side)]
     if any(side.last is None or not (_cut(side) or _lived(side)) for side in sides):
         return by_outcome(case, calls, "each of several long streams")
-    together = judge(
-        [_life(side) for side in sides], max(TOLERANCE, *(_OFF * side.uncertainty for side in sides))
-    )
+    together = judge([_life(side) for side in sides], max(TOLERANCE, *map(_off, sides)))
     if together.pattern is Pattern.NONE:
         return [_whole(case, sides)]
     if together.pattern is Pattern.AGE:
@@ -69,6 +67,13 @@ def _lived(side: Side) -> bool:
     """To its own end, or until we ended it."""
     error = side.sent.error
     return is_good(side.call) or (error is not None and (error.kind, error.phase) == ("deadline", "body"))
+
+
+def _off(side: Side) -> float:
+    """Seconds that its end may be off: by what one time may be, and by how late this process itself ran just then."""
+    end = side.sent.timeline.end or 0.0
+    stalls = side.sent.conditions.get("stalls") or ()
+    return _OFF * side.uncertainty + max((b - a for a, b in stalls if a <= end <= b + (b - a)), default=0.0)
 
 
 def _life(side: Side) -> Life:

@@ -67,6 +67,7 @@ def steps(size=4096, n=256, tpot=0.02, first=0.3, **more):
         (stream([0.3 + k // len(EVENT) * 0.02 for k in range(64 * len(EVENT))], [1] * 64 * len(EVENT)), How.FLOWS),
         (whole(), How.WHOLE),
         (fast(), How.WHOLE),
+        (stream([9.0, 9.3, 9.6, 9.9], [64 * len(EVENT)] * 4), How.WHOLE),
         (steps(), How.STEPS),
         (steps(size=20 * len(EVENT)), How.STEPS),
         (flowing(n=8), How.UNTOLD),
@@ -74,7 +75,7 @@ def steps(size=4096, n=256, tpot=0.02, first=0.3, **more):
         (stream([0.5, 0.501, 5.5, 5.501], [64 * len(EVENT)] * 4), How.UNTOLD),
     ],
     ids=[
-        "as made", "a slow model", "a pause in the middle", "eight tokens an event", "one-byte fragments", "held whole", "a fast model",
+        "as made", "a slow model", "a pause in the middle", "eight tokens an event", "one-byte fragments", "held whole", "a fast model", "held whole, on a slow way",
         "steps of bytes", "steps of events", "a short answer", "within a moment", "two goes",
     ],
 )  # fmt: skip
@@ -103,6 +104,28 @@ def test_the_header_of_gzip_is_no_first_byte():
     found = stream([0.1, 5.4, 5.401], [10, 400, 400], tokens=256, coding="gzip")
     line = replace(found.timeline, first_token=5.4, first_event=5.4)
     assert arrivals(replace(found, timeline=line)).how is How.WHOLE
+
+
+@pytest.mark.parametrize(
+    "stalls, how, ours",
+    [
+        ([(1.0, 1.5)], How.FLOWS, False),
+        ([(0.5, 1.9), (2.0, 3.4), (3.5, 4.9)], How.UNTOLD, True),
+        ([(0.4 + k * 0.5, 0.75 + k * 0.5) for k in range(6)], How.FLOWS, False),
+    ],
+    ids=["once", "most of the time", "now and then"],
+)
+def test_what_this_process_was_late_for(stalls, how, ours):
+    """Bytes that waited for us alone were held by nobody else."""
+
+    def late(at):
+        return next((until for since, until in stalls if since <= at < until), at)
+
+    found = flowing()
+    seen = arrivals(
+        replace(found, chunk_times=tuple(map(late, found.chunk_times)), conditions={"stalls": stalls})
+    )
+    assert (seen.how, seen.ours) == (how, ours)
 
 
 # --- what the flow makes of it ---------------------------------------------------------------------------
@@ -276,6 +299,13 @@ def test_what_is_too_short_is_not_called_good(found):
     findings, server = told(case("buffering"), lambda _: found)
     assert the(findings).verdict is Verdict.INCONCLUSIVE
     assert server.asked["buffering/openai-py/longer"] >= 1
+
+
+def test_steps_that_only_a_longer_answer_shows():
+    """After a long wait for the first token a short answer's steps look like one."""
+    found = the(told(case("buffering"), by_length(steps(first=60.0), steps(first=60.0, n=768)))[0])
+    assert (found.code, found.verdict) == ("stream.buffered", Verdict.FAIL)
+    assert "in the middle of an event" in dict(found.detail)["because"]
 
 
 def test_held_now_and_then():

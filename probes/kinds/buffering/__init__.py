@@ -102,6 +102,9 @@ def _without_twin(case: Case, base: Trial, looked: Looked) -> Flow:
     grown = yield from growth(base, longer(base, TIMES))
     if grown.unsent is not None:
         return [not_sent(case, grown.unsent, "asking for a longer stream beside the same one")]
+    last = grown.pairs[-1].long
+    if grown.held is False and last.arrivals.how is How.STEPS:
+        return [say.alone(case, last, say.proof(last))]
     return [say.grown(case, looked, grown)]
 
 

@@ -69,6 +69,7 @@ def untold(case: Case, looked: Looked) -> Finding:
         looked,
         "The stream is too short or too fast to tell whether it is held back",
         looked.arrivals.why or in_words(looked),
+        reason=Reason.TAINTED if looked.arrivals.ours else Reason.TOO_FEW,
     )
 
 
@@ -118,7 +119,7 @@ def proof(looked: Looked) -> str | None:
     """That this one stream was held, by itself; `None` where it may as well have been made so."""
     seen, last = looked.arrivals, _last(looked)
     stamps = made(last)
-    if seen.how is How.WHOLE and stamps is not None and stamps[1] > max(_PLAINLY * seen.span, _MOMENT):
+    if stamps is not None and stamps[1] > max(_PLAINLY * seen.span, _MOMENT):
         return f"by its own {stamps[0]} the server made it over {stamps[1]:.1f} s or more, and it came within {duration(seen.span)}"
     if seen.how is How.WHOLE and last.header("content-length") is not None:
         return "it has a Content-Length, so somebody had it whole before its first byte was sent"
