@@ -7,6 +7,8 @@ from typing import Any
 
 _LONGEST = 1e6
 """Seconds; what claims more is no time."""
+_WHOLE = 1.0
+_SAYING = ("timings", "usage", "x_groq")
 
 
 class Stamps:
@@ -16,17 +18,19 @@ class Stamps:
     """
 
     def __init__(self) -> None:
-        self._created: list[float] = []  # the first and the last
-        self._behind: list[float] = []  # the least and the most that an arrival was behind its stamp
+        self._first: float | None = None
+        self._last = 0.0
+        self._least, self._most = math.inf, -math.inf  # that an arrival was behind its stamp
         self._took: tuple[str, float] | None = None
 
     def event(self, body: dict[str, Any], at: float) -> None:
         created = _number(body.get("created"), 1e12)
         if created is not None:
-            self._created = [*self._created[:1], created]
-            behind = at - created
-            self._behind = [min([behind, *self._behind]), max([behind, *self._behind])]
-        self._took = _took(body) or self._took
+            self._first = created if self._first is None else self._first
+            self._last, behind = created, at - created
+            self._least, self._most = min(behind, self._least), max(behind, self._most)
+        if any(body.get(name) for name in _SAYING):
+            self._took = _took(body) or self._took
 
     def result(self) -> dict[str, Any] | None:
         """`seconds` from the first token to the last, known to `resolution`; `late`: how much longer one event was on
@@ -35,15 +39,11 @@ class Stamps:
         if self._took is not None:
             by, seconds = self._took
             return {"by": by, "seconds": seconds, "resolution": 0.0, "late": None}
-        if len(self._created) < 2 or not 0 < self._created[1] - self._created[0] < _LONGEST:
+        if self._first is None or not 0 < self._last - self._first < _LONGEST:
             return None
-        late = max(self._behind[1] - self._behind[0] - 1.0, 0.0)
-        return {
-            "by": "created",
-            "seconds": self._created[1] - self._created[0],
-            "resolution": 1.0,
-            "late": round(late, 6),
-        }
+        late = max(self._most - self._least - _WHOLE, 0.0)
+        seconds = self._last - self._first
+        return {"by": "created", "seconds": seconds, "resolution": _WHOLE, "late": round(late, 6)}
 
 
 def _took(body: dict[str, Any]) -> tuple[str, float] | None:
