@@ -129,12 +129,17 @@ def _in_time(exchange: Exchange, seen: Arrivals, resolution: float) -> Arrivals:
 
 
 def made(exchange: Exchange) -> tuple[str, float, float] | None:
-    """By which of the server's own stamps, and how many seconds at least and at most it took to make the events."""
+    """By which of the server's own stamps, and how many seconds at least and at most it took to make the events.
+
+    Between two times of day the wait for the first token may lie, which is no hold: there what one event was later than
+    another is the least.
+    """
     stamps: Any = exchange.facts.get("made")
     if not isinstance(stamps, dict):
         return None
-    seconds, resolution = float(stamps["seconds"]), float(stamps["resolution"])
-    return str(stamps["by"]), max(seconds - resolution, 0.0), seconds + resolution
+    seconds, late = float(stamps["seconds"]), stamps.get("late")
+    least = seconds if late is None else float(late)
+    return str(stamps["by"]), least, seconds + float(stamps["resolution"])
 
 
 def _as(

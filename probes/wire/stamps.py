@@ -33,7 +33,7 @@ class Stamps:
             self._took = _took(body) or self._took
 
     def result(self) -> dict[str, Any] | None:
-        """`seconds` from the first token to the last, known to `resolution`; `late`: how much longer one event was on
+        """`seconds` from the first stamp to the last, known to `resolution`; `late`: how much longer one event was on
         its way than another, at the least. `None` where the server says nothing of it.
         """
         if self._took is not None:

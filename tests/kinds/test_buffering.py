@@ -271,6 +271,17 @@ def test_what_was_made_at_once_may_come_at_once():
     assert the(told(case("buffering"), lambda _: quick)[0]).code == "ok"
 
 
+def test_a_wait_for_the_first_token_is_no_hold():
+    """The role was stamped when the request came, the tokens seconds later, and each arrived as it was made."""
+
+    def slow(n, each):
+        made = {"by": "created", "seconds": 9.0, "resolution": 1.0, "late": 0.0}
+        return replace(fast(n, first=9.0, each=each), facts={**fast().facts, "made": made, "tokens": n})
+
+    found = the(told(case("buffering"), by_length(slow(256, 0.0001), slow(9000, 0.0001)))[0])
+    assert found.code == "ok"
+
+
 def test_stamps_of_the_one_who_held_it_prove_nothing():
     """A gateway that stamps anew what it releases is judged by arrivals."""
     released = whole(made={"by": "created", "seconds": 1.0, "resolution": 1.0, "late": 0.0})
