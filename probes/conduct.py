@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from probes import __version__, clients, config
-from probes.acceptance import lapsed
+from probes.acceptance import accepted, lapsed
 from probes.budget import Governor
 from probes.clock import Clock
 from probes.errors import UsageError
@@ -22,6 +22,7 @@ from probes.output_cap import OutputCap
 from probes.own_signatures import catalogue_for
 from probes.recall import recalled
 from probes.redact import Redactor
+from probes.routed import routed
 from probes.runner import run_cases, worst
 from probes.stop import Stop
 from probes.store import new_id
@@ -144,6 +145,9 @@ def conduct(
     before = governor.spend
     bench = bench_for(order.target, secrets, order.clock, governor, stop, emit)
     calls, findings = run_cases(planned.cases, bench)
+    for finding in routed(calls, planned.suites[0]):
+        findings.append(accepted(finding, order.target, bench.today))
+        emit(Found(findings[-1]))
     if order.cases is None:  # of a part of the suites nobody can say that an acceptance is unused
         for finding in lapsed(order.target, findings, bench.today, planned.suites[0]):
             findings.append(finding)

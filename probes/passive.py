@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
+from probes.inner_names import inner_names
 from probes.kinds.conclude import conclude, is_good, outcome_code
 from probes.kinds.words import clients_of, shown
 from probes.model import Confidence, Figure, Layer, Observed, Verdict
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _NOTICE = 14.0
 """Days."""
 _LIMITED = "ratelimited"
+_NAMED = 6
 
 
 def passive(case: Case, calls: Sequence[Call], told: Collection[str] = ()) -> list[Finding]:
@@ -28,6 +30,7 @@ def passive(case: Case, calls: Sequence[Call], told: Collection[str] = ()) -> li
     return [
         *redirected(case, calls),
         *_leaks(case, calls),
+        *_inner(case, calls),
         *_cached(case, calls),
         *_expiring(case, calls),
         *([] if "body.early_200" in told else _early(case, calls)),
@@ -58,6 +61,42 @@ def _leaks(case: Case, calls: Sequence[Call]) -> list[Finding]:
             next_test="the same request straight to the origin: does it repeat the secret, too?",
             evidence=tuple(ex.id for _, ex in echoing),
             **whose,
+        )
+    ]
+
+
+def _inner(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """Private addresses and inner host names, each once, with where it stood first."""
+    shown: dict[str, tuple[str, Exchange]] = {}
+    holding: dict[str, Call] = {}
+    for call in calls:
+        for exchange in call.exchanges:
+            for where, name in inner_names(exchange):
+                shown.setdefault(name, (where, exchange))
+                holding[exchange.id] = call
+    if not shown:
+        return []
+    exchange = next(iter(shown.values()))[1]
+    names = clients_of(holding.values())
+    said = [f"{name} in {where}" for name, (where, _) in shown.items()]
+    more = f" and {len(said) - _NAMED} more" if len(said) > _NAMED else ""
+    return [
+        conclude(
+            case,
+            "leak.internal_address",
+            exchange,
+            layer=Layer.UNKNOWN,
+            product=None,
+            vendor_code=None,
+            client=names[0] if len(names) == 1 else None,
+            observed=Observed(len(holding), sum(len(call.exchanges) for call in calls)),
+            detail=(
+                ("seen", f"{'; '.join(said[:_NAMED])}{more}"),
+                ("answer", f"with status {exchange.status}"),
+            ),
+            confidence=Confidence.HIGH,
+            next_test="the same request straight to the origin: is the name in its answer, too?",
+            evidence=tuple(holding),
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -29,4 +30,12 @@ def kept_by(exchange: Exchange) -> str | None:
         if len(value.split()) > 1:  # this request, and the one that filled the cache
             return f"x-varnish: {value}"
     age = (exchange.header("age") or "").strip()
-    return f"age: {age}" if age.isascii() and age.isdigit() and age.strip("0") else None
+    return f"age: {age}" if age.isascii() and age.isdigit() and int(age[:9]) > _own_wait(exchange) else None
+
+
+def _own_wait(exchange: Exchange) -> float:
+    """Seconds, as Age counts them: what a cache passes on after it had it whole is as old as that took, and nobody else's
+    (Varnish with beresp.do_stream false).
+    """
+    waited = exchange.timeline.headers
+    return math.ceil(waited) if waited is not None else 0.0

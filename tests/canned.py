@@ -56,6 +56,7 @@ SENT = {
     "openai-py-async": {"Accept": "application/json", "User-Agent": "AsyncOpenAI/Python 3.57.0"},
     "httpx": {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "python-httpx/0.28.1"},
     "curl": {"User-Agent": "curl/8.5.0", "Accept": "*/*"},
+    "curl-h2": {"User-Agent": "curl/8.5.0", "Accept": "*/*"},
     "dialer": {},
 }
 """What each client announces."""

@@ -214,3 +214,75 @@ def test_a_rate_limit_met_beside_the_question():
     assert (told.verdict, told.client) == (Verdict.INCONCLUSIVE, "httpx")
     assert "asks for 80 h" in dict(told.detail)["seen"]
     assert not passive(case("completion"), [asked], {"ratelimited.no_hint"})
+
+
+def test_an_age_that_is_the_answers_own():
+    """A proxy that has an answer whole before it passes it on says how long that took, and kept nothing."""
+    waited = hop(200, THERE, body=GOOD_CHAT, age="3")
+    own = replace(waited, timeline=replace(waited.timeline, headers=2.4))
+    assert "cached.private" not in found(call(own))
+    assert "cached.private" in found(call(replace(own, timeline=replace(own.timeline, headers=1.2))))
+
+
+# --- what a response says of the inside ------------------------------------------------------------------
+
+
+def chat_of(**members):
+    return json.dumps({**GOOD_CHAT, **members}).encode()
+
+
+@pytest.mark.parametrize(
+    "answer, says",
+    [
+        (hop(200, body=GOOD_CHAT, x_upstream_addr="10.3.0.17:8000"), "10.3.0.17 in header x-upstream-addr"),
+        (hop(200, body=GOOD_CHAT, via="1.1 proxy-3.eu.internal"), "proxy-3.eu.internal in header via"),
+        (hop(200, body=GOOD_CHAT, x_litellm_model_api_base="http://[fd12:3456::7]:8000/v1"), "fd12:3456::7"),
+        (hop(502, body=b"<p>connect() to 192.168.4.9:8000 failed</p>"), "192.168.4.9 in the body"),
+        (hop(500, body={"error": {"message": "no route to vllm.llm.svc.cluster.local"}}), "vllm.llm.svc.cluster.local"),
+        (
+            hop(200, body={**GOOD_CHAT, "id": "chatcmpl-___prefill_addr_10.0.0.1:14579___decode_addr_10.0.1.1:14580_ab"}),
+            "10.0.0.1 in the id of the answer; 10.0.1.1 in the id of the answer",
+        ),
+        (hop(200, body={**GOOD_CHAT, "system_fingerprint": "fp@100.64.3.2"}), "100.64.3.2 in the body"),
+        (hop(302, location="http://172.16.0.4/login"), "172.16.0.4 in header location"),
+    ],
+    ids=["header", "host", "IPv6", "an error page", "an error object", "an id", "a member", "a redirect"],
+)  # fmt: skip
+def test_an_inner_address(answer, says):
+    """Named with where it stands, and put down to nobody."""
+    leak = found(call(answer))["leak.internal_address"]
+    assert says in dict(leak.detail)["seen"]
+    assert (leak.verdict, leak.layer, leak.observed.k) == (Verdict.WARN, Layer.UNKNOWN, 1)
+
+
+SPOKEN = {
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "Try 192.168.1.1."}, "finish_reason": "stop"}
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        hop(200, body={**GOOD_CHAT, **SPOKEN}),
+        hop(200, body=GOOD_CHAT, x_served_by="cache-fra123-FRA"),
+        hop(200, body=GOOD_CHAT, server="Thing/10.0.0.1"),
+        hop(200, body=GOOD_CHAT, x_version="v10.0.0.1"),
+        hop(200, body=GOOD_CHAT, x_upstream="8.8.8.8"),
+        hop(200, body=GOOD_CHAT, x_forwarded_for="10.1.2.3"),
+        hop(200, body=GOOD_CHAT, x_host="api.local.example.com"),
+        hop(200, body=GOOD_CHAT, x_words="eu.internal.example.com, internal, local"),
+        hop(404, "http://10.0.0.5:8000/v1/x", body=b"nothing at 10.0.0.5"),
+        replace(hop(404, "http://127.0.0.1:8000/v1/x", body=b"listening on 127.0.0.1"), conditions={"peer": "127.0.0.1:8000"}),
+        hop(200, "http://a.example/cdn-cgi/trace", body=b"ip=10.1.2.3"),
+        hop(200, body=GOOD_CHAT, x_time="999.10.0.0.1, 10.0.0.999"),
+    ],
+    ids=[
+        "what the model says", "a public name", "a version", "a version with v", "a public address", "the asker's own",
+        "a name below a public one", "words", "the host asked", "this machine", "asked for", "no address",
+    ],
+)  # fmt: skip
+def test_what_is_no_inner_address(answer):
+    """A model may speak of any address; versions, public names and what the request itself named are none."""
+    assert "leak.internal_address" not in found(call(answer))

@@ -4,6 +4,7 @@ One file per question; each has a `SPEC`, named here by one line.
 """
 
 from probes.kinds import (
+    buffering,
     burst,
     completion,
     connection,
@@ -11,6 +12,7 @@ from probes.kinds import (
     identity,
     keepalive,
     length,
+    lifetimes,
     models,
     request_encoding,
     responses,
@@ -30,4 +32,6 @@ KINDS: dict[str, KindSpec] = {
     "keepalive": keepalive.SPEC,
     "burst": burst.SPEC,
     "length": length.SPEC,
+    "buffering": buffering.SPEC,
+    "lifetimes": lifetimes.SPEC,
 }

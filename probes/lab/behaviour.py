@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from probes.model import STRICT
 
@@ -26,6 +26,8 @@ class Behaviour:
     headers leave with its first token. `role`: a stream opens with a chunk that says who speaks and nothing else, and at
     once. `thinks`: so many of its tokens are reasoning, first. `per_chunk`: tokens that a chunk of a stream holds.
     `comments`: seconds between comments until the first token. `reasons`: whether an answer says why it ended.
+    `stamps`: chunks of a chat say when they were made (`created`), or the last one how long all took (`timings`).
+    `workers`: pairs of addresses, prefill and decode, that take turns and stand in the id of an answer.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -43,6 +45,8 @@ class Behaviour:
     comments: float | None = None
     reasons: bool = True
     pause: Pause | None = None
+    stamps: Literal["created", "timings"] | None = None
+    workers: tuple[tuple[str, str], ...] = ()
 
 
 WELL = Behaviour()

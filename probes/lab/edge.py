@@ -47,6 +47,7 @@ class Edge:
         self._profile = profile(profile_name)
         self._server = {"server": self._profile.server} if self._profile.server else {}
         self._rays = itertools.count(1)
+        self._restart: float | None = None
         self.server = Server(self._handle, clock, host, port, greet=self._greet, late=self._late)
 
     def _greet(self, client: Connection) -> None:
@@ -111,8 +112,16 @@ class Edge:
         with self.server.dial(self._upstream, self._profile.connect) as upstream:
             with suppress(Gone):  # an upstream may answer and close before it has read everything
                 upstream.send(do.passed_on(request))
-            relay = Relay(client, upstream, do, lambda fields: self._marked(fields, do, words))
+            ends = self._restarts(do, client.clock.now())
+            relay = Relay(client, upstream, do, lambda fields: self._marked(fields, do, words), ends)
             return relay.run(request.method) and not request.head.closes
+
+    def _restarts(self, do: Do, now: float) -> float | None:
+        """When this edge does, where that is still to come; by its first request that it is to happen to."""
+        if do.restart is None:
+            return None
+        self._restart = now + do.restart if self._restart is None else self._restart
+        return self._restart if self._restart > now else None
 
     def _marked(self, fields: Fields, do: Do, words: dict[str, str]) -> Fields:
         """The fields of a proxied answer as they leave here."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from probes.bundled import bundled
 from probes.errors import ConfigError, UsageError, did_you_mean
 from probes.lab.behaviour import Behaviour
+from probes.lab.holding import Hold
 from probes.lab.pages import ShapeName, pages
 from probes.model import STRICT
 from probes.strict_yaml import read
@@ -183,7 +184,8 @@ class Do:
     chunk and write. `under`: the API is served below this path and nowhere else, where `answer` is given. `sets`:
     fields of the request as it is passed on. `idle_close`: the connection is closed when no other request comes on it
     for so long. `model`: how the model behind behaves. `own_pages`: page → the one that the zone's owner has put in its
-    place. `no_error_paths`: the pages cannot be asked for at a path of their own.
+    place. `gzip`: streams leave compressed, each piece flushed or when the compressor gives it out. `restart`: so many
+    seconds after the first such request came, all that are open are closed, once. `no_error_paths`: the pages cannot be asked for at a path of their own.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -201,6 +203,9 @@ class Do:
     rewrite: Mapping[str, str] = field(default_factory=dict)
     decoded_by: int | None = None
     cut_by: int | None = None
+    hold: Hold | None = None
+    gzip: Literal["flushed", "unflushed"] | None = None
+    restart: float | None = None
     line_end: Literal["lf", "crlf", "cr"] = "lf"
     one_byte_writes: bool = False
     add_headers: Mapping[str, str] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
 from probes.lab.jobs import Job, asked_cap, pieces, plan
 from probes.lab.responses import Responses
 from probes.lab.server import Server
+from probes.lab.stamping import answered_by, stamped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,6 +76,11 @@ class _Turn:
     dialect: Dialect
     arrival: Arrival
     behaviour: Behaviour
+
+    @property
+    def chunks(self) -> bool:
+        """HTTP/1.0, in which nginx asks where nobody says otherwise, knows no chunks: there the end is the connection's."""
+        return self.request.head.start[2] != "HTTP/1.0"
 
 
 class Origin:
@@ -154,7 +160,9 @@ class Origin:
                 code="model_not_found",
             )
         _check_cap(body, turn.behaviour.most)
-        job = plan(body, turn.dialect.id_prefix + turn.arrival.id.removeprefix("req_"), turn.behaviour)
+        number = turn.arrival.id.removeprefix("req_")
+        worker = answered_by(int(number, 16), turn.behaviour)
+        job = plan(body, f"{turn.dialect.id_prefix}{worker}{number}", turn.behaviour)
         if job.stream:
             self._stream(turn, job)
         else:
@@ -190,26 +198,37 @@ class Origin:
         fields = (
             ("content-type", "text/event-stream; charset=utf-8"),
             ("cache-control", "no-cache"),
-            ("transfer-encoding", "chunked"),
+            *((("transfer-encoding", "chunked"),) if turn.chunks else ()),
         )
+        end = LAST_CHUNK if turn.chunks else b""
         if turn.behaviour.opens_late:
             self._wait_until(turn, self._due(turn, job, 0))
-        head = self._head(turn, HTTPStatus.OK, fields)
-        connection.send(head + b"".join(map(chunk, dialect.opening(job))))
-        self._comment(turn, self._due(turn, job, 0))
+        head, opened = self._head(turn, HTTPStatus.OK, fields), self._clock.now()
+        connection.send(
+            head + b"".join(self._made(turn, job, event, opened) for event in dialect.opening(job))
+        )
+        self._comment(turn, job)
         for first, last, text in pieces(job.tokens, turn.behaviour.per_chunk):
-            event = chunk(dialect.token(job, first, text))
-            self._wait_until(turn, self._due(turn, job, last))
+            due = self._due(turn, job, last)
+            event = self._made(turn, job, dialect.token(job, first, text), due)
+            self._wait_until(turn, due)
             connection.send(event)
             turn.arrival.sent.append(self._clock.now())
-        self._wait_until(turn, self._due(turn, job, len(job.tokens)))
-        connection.send(b"".join(map(chunk, dialect.closing(job))) + LAST_CHUNK)
+        due = self._due(turn, job, len(job.tokens))
+        self._wait_until(turn, due)
+        connection.send(b"".join(self._made(turn, job, event, due) for event in dialect.closing(job)) + end)
 
-    def _comment(self, turn: _Turn, until: float) -> None:
+    def _made(self, turn: _Turn, job: Job, event: bytes, at: float) -> bytes:
+        """An event that is made at `at`, as it leaves."""
+        event = stamped(event, turn.behaviour, at, self._due(turn, job, 0))
+        return chunk(event) if turn.chunks else event
+
+    def _comment(self, turn: _Turn, job: Job) -> None:
         """Comments while the model has nothing to say."""
+        until = self._due(turn, job, 0)
         while (every := turn.behaviour.comments) is not None and until - self._clock.now() > every:
             turn.connection.wait(every)
-            turn.connection.send(chunk(b": keep-alive\n\n"))
+            turn.connection.send(self._made(turn, job, b": keep-alive\n\n", self._clock.now()))
 
     def _wait_until(self, turn: _Turn, due: float) -> None:
         turn.connection.wait(due - self._clock.now())

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.lab.connection import READABLE, Connection, Gone
+from probes.lab.holding import Gate, Gzip
 from probes.lab.http1 import (
     HEAD_MAX,
     LAST_CHUNK,
@@ -55,12 +56,20 @@ class _Lost(Exception):  # noqa: N818 - it says where the upstream is
 
 
 class Relay:
-    """One answer on its way; `mark` gives the fields to send for those received."""
+    """One answer on its way; `mark` gives the fields to send for those received, `ends` when all that is open is closed."""
 
     def __init__(
-        self, client: Connection, upstream: Connection, do: Do, mark: Callable[[Fields], Fields]
+        self,
+        client: Connection,
+        upstream: Connection,
+        do: Do,
+        mark: Callable[[Fields], Fields],
+        ends: float | None = None,
     ) -> None:
         self._client = client
+        self._gate = Gate(do.hold, client.send)
+        self._gzip: Gzip | None = None
+        self._ends = ends
         self._upstream = upstream
         self._do = do
         self._mark = mark
@@ -116,10 +125,13 @@ class Relay:
         events = (head.get("content-type") or "").startswith("text/event-stream")
         self._fills = self._do.fill is not None and events == self._do.fill.events
         fields = _chunked(head.fields) if self._fills and head.length is not None else head.fields
+        if self._do.gzip and events:
+            self._gzip = Gzip(flushed=self._do.gzip == "flushed")
+            fields = (*_chunked(head.fields), ("content-encoding", "gzip"), ("vary", "accept-encoding"))
         self._chunked = head.chunked or fields is not head.fields
-        if self._do.reshapes:
+        if self._do.reshapes or self._gzip:
             self._reshaper = Reshaper(self._do, events=events)
-        self._client.send(response_head(int(head.start[1]), self._mark(fields), reason=head.start[2]))
+        self._gate.write(response_head(int(head.start[1]), self._mark(fields), reason=head.start[2]))
         self._opened = self._last_write = self._now()
         if self._fills and self._do.fill:
             self._insert(self._do.fill.text)
@@ -142,6 +154,7 @@ class Relay:
                 assert self._do.cut is not None
                 return self._finish(self._do.cut.how, self._do.cut.last_words)
             data = b""
+        self._gate.open()
         return not (until_close or head.closes)
 
     def _reshape(self, payload: list[bytes], *, done: bool) -> bool:
@@ -155,6 +168,8 @@ class Relay:
         if done:
             for piece in self._reshaper.rest():
                 self._write(self._framed(piece))
+            if self._gzip:
+                self._write(chunk(self._gzip.rest()))
             if self._chunked:
                 self._write(LAST_CHUNK)
         return False
@@ -162,10 +177,12 @@ class Relay:
     def _finish(self, how: How, last_words: str = "") -> bool:
         """Ends the answer; true when that left the connection usable."""
         self._insert(last_words)
+        self._gate.open()
         if how == "reset":
             self._client.reset()
         elif how == "clean" and self._opened is not None and self._chunked:
             self._write(LAST_CHUNK)
+            self._gate.open()
             return True
         return False
 
@@ -175,10 +192,13 @@ class Relay:
                 self._write(self._framed(piece))
 
     def _framed(self, piece: bytes) -> bytes:
+        if self._gzip:
+            packed = self._gzip.feed(piece)
+            return chunk(packed) if packed else b""
         return chunk(piece) if self._chunked else piece
 
     def _write(self, data: bytes) -> None:
-        self._client.send(data)
+        self._gate.write(data)
         self._last_write = self._now()
 
     def _read(self) -> bytes:
@@ -222,6 +242,8 @@ class Relay:
         ):
             if timer:
                 yield since + timer.seconds, _Expired(timer.how, timer.answer, timer.last_words)
+        if self._ends is not None:
+            yield self._ends, _Expired("close")
         if self._opened is not None:
             if do.cut and do.cut.after_seconds is not None:
                 yield self._opened + do.cut.after_seconds, _Expired(do.cut.how, last_words=do.cut.last_words)
@@ -231,5 +253,6 @@ class Relay:
 
 def _chunked(fields: Fields) -> Fields:
     """Of a body whose length is not known beforehand."""
-    kept = tuple((name, value) for name, value in fields if name.lower() != "content-length")
+    framing = {"content-length", "transfer-encoding"}
+    kept = tuple((name, value) for name, value in fields if name.lower() not in framing)
     return (*kept, ("transfer-encoding", "chunked"))

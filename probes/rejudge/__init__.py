@@ -17,6 +17,7 @@ from probes.kinds import KINDS
 from probes.kinds.conclude import conclude
 from probes.model import Layer, NotSent, Reason, Verdict
 from probes.parameters import mismatch
+from probes.routed import ROUTING, routed
 from probes.runner import judge, replay, worst
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ def rejudge(stored: Run, catalogue: Catalogue, now: datetime) -> Run:
         missing += missed
         findings += [accepted(finding, case.target, stored.started.date()) for finding in found]
     known = {case.id for case in stored.cases}
-    findings += [one for one in stored.findings if one.case not in known and one.kind != FAMILY]
+    findings += [
+        one for one in stored.findings if one.case not in known and one.kind not in {FAMILY, ROUTING}
+    ]
     if stored.suites:
+        spread = routed(anew.calls, stored.suites[0])
+        findings += [accepted(finding, stored.target, stored.started.date()) for finding in spread]
         findings += lapsed(stored.target, findings, stored.started.date(), stored.suites[0])
     said = f"{now:%Y-%m-%d %H:%M} UTC by edgeprobe {__version__}, signatures {digest(catalogue)}"
     return replace(

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import sse
 from .said import Said
+from .stamps import Stamps
 
 VERSION = 2
 MAX_JSON = 4 * 1024 * 1024
@@ -43,6 +44,7 @@ class Facts:
         self._whole = 0
         self.said = Said()
         self.marks = self.said.marks
+        self._stamps = Stamps()
         self.events: dict[str, dict[str, Any]] = {}
         self.heartbeats: dict[str, dict[str, Any]] = {}
         self.forms: dict[str, dict[str, Any]] = {}
@@ -128,6 +130,7 @@ class Facts:
             "tokens": said.tokens,
             "channels": said.channels,
             "text_chars": said.text_chars,
+            "made": self._stamps.result(),
         }
 
     def _event(self, event: sse.Event, at: float) -> str:
@@ -154,6 +157,7 @@ class Facts:
             return self._malformed(text)
         if body.get("choices") == []:
             self._form("usage_only" if body.get("usage") else "no_choices", text)
+        self._stamps.event(body, at)
         letter = self.said.event(event.type, body, at)
         if self.said.dialect == "anthropic.messages" and event.type == "message":
             self._form("unnamed", text)

@@ -14,7 +14,7 @@ from probes.lab.pages import pages
 from probes.strict_yaml import check
 
 LAB = bundled("configs", "lab")
-LATER = {"backtick-rule", "cut-30"}
+LATER = {"backtick-rule"}
 """Faults whose finding no kind of the first version can reach."""
 
 

@@ -25,9 +25,8 @@ http {{
     {rules}
     location / {{
       proxy_pass http://{upstream};
-      proxy_http_version 1.1;
       proxy_set_header Connection "";
-      proxy_buffering off;
+      {proxy}
     }}
   }}
 }}
@@ -107,15 +106,24 @@ http_access allow all
 
 
 @contextmanager
-def nginx(folder: Path, upstream: str, rules: str = "", *, certificate: Path | None = None) -> Iterator[str]:
-    """nginx in front of `upstream` (host:port); `rules` stand in its server block, files lie in `folder`."""
+def nginx(
+    folder: Path,
+    upstream: str,
+    rules: str = "",
+    *,
+    certificate: Path | None = None,
+    proxy: str = "proxy_http_version 1.1; proxy_buffering off;",
+) -> Iterator[str]:
+    """nginx in front of `upstream` (host:port); `rules` stand in its server block, `proxy` beside its proxy_pass, files
+    lie in `folder`.
+    """
     command, port = program("nginx"), free_port()
     listen = f"127.0.0.1:{port}"
     if certificate is not None:
         listen += " ssl"
         rules += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
     config = folder / "nginx.conf"
-    config.write_text(_NGINX.format(listen=listen, rules=rules, upstream=upstream))
+    config.write_text(_NGINX.format(listen=listen, rules=rules, upstream=upstream, proxy=proxy))
     arguments = [command, "-e", "stderr", "-p", str(folder), "-c", str(config)]
     scheme = "http" if certificate is None else "https"
     with running(arguments, folder / "nginx.log", lambda: accepts(port)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from probes.config import conversation
 from probes.kinds.conclude import is_good, outcome_code
-from probes.kinds.length.side import counted
+from probes.kinds.length.spans import counted
 from probes.model import Ask, Attribution, Confidence, Layer, Trial
 
 if TYPE_CHECKING:

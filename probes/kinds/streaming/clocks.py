@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from probes.kinds.length.side import counted, tpot
+from probes.kinds.length.spans import counted, tpot
 from probes.kinds.words import duration
 from probes.model import Figure
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from probes import timers
-from probes.kinds.length.side import waited
+from probes.kinds.length.spans import waited
 from probes.kinds.words import duration, listed
 from probes.model import Figure
 

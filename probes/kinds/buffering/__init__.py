@@ -1,0 +1,124 @@
+"""Is a stream held back on its way, and by what of the request or the way does that come?
+
+A stream that flows costs two requests, a small one and a large one. Only one that looks held is asked for again in every
+way that differs from it in one factor, and of those that flow, three times beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.arrivals import How
+from probes.kinds.buffering import findings as say
+from probes.kinds.buffering.growth import MOST_PAIRS, TIMES, growth
+from probes.kinds.buffering.trials import Looked, Other, by_preference, held, large, longer, others, plain
+from probes.kinds.conclude import by_outcome, not_sent
+from probes.kinds.length.side import Side
+from probes.kinds.spec import Bound, KindSpec
+from probes.model import Call, Finding, Reason, Trial, Verdict
+from probes.twins import REPEATS, Twin, cells, one, unsent
+
+if TYPE_CHECKING:
+    from probes.model import Case, Flow
+
+Looks = Generator[Sequence[Trial], list[Call], Looked]
+_LONGER = 4
+_WAYS = 5
+"""Other streams at the most: identity, two of curl's, a small request, the origin route."""
+_ASKING = "asking for a stream"
+
+
+def buffering(case: Case) -> Flow:
+    rng = case.rng
+    for client in by_preference(case):
+        small = plain(case, client.name, f"{rng.getrandbits(48):012x}")
+        first = Looked((yield from one(small)))
+        if first.call.last is None or not Side(first.call).turned_away:
+            break
+    if first.call.not_sent is not None:
+        return [not_sent(case, first.call.not_sent, _ASKING, [first.call])]
+    if not first.usable:
+        return _nothing_to_look_at(case, first.call)
+    base, looked = small, first
+    if first.arrivals.how is How.UNTOLD:
+        base = longer(small, _LONGER)
+        looked = Looked((yield from one(base)))
+    elif first.flows and int(case.params["prompt_tokens"]):
+        base = large(case, small)
+        looked = Looked((yield from one(base)))
+    if looked.call.not_sent is not None:
+        told = [say.fine(case, first, None)] if first.flows else []
+        return [*told, not_sent(case, looked.call.not_sent, _ASKING, [looked.call])]
+    if looked.looks_held:
+        return (yield from _by_what(case, base, looked, small))
+    if looked.flows or first.flows:
+        return [say.fine(case, first if first.flows else looked, looked if looked.flows else None)]
+    return [say.untold(case, looked if looked.usable else first)]
+
+
+def _nothing_to_look_at(case: Case, call: Call) -> list[Finding]:
+    """It did not come whole, and whose fault that is, other kinds tell."""
+    found = by_outcome(case, [call], "a stream to look at")
+    return [
+        replace(one, verdict=Verdict.INCONCLUSIVE, reason=one.reason or Reason.BLOCKED, factor=None)
+        for one in found
+    ]
+
+
+def _by_what(case: Case, base: Trial, looked: Looked, small: Trial) -> Flow:
+    """Every other way once, at the same time; of those that flow, three times beside what does not."""
+    ways = others(case, base, small)
+    asked = [trial for way in ways for trial in (way.trial, way.held) if trial is not None]
+    came = [Looked(call) for call in ((yield asked) if asked else [])]
+    if (why := unsent([each.call for each in came])) is not None:
+        return [not_sent(case, why, "looking for what holds a stream back", [each.call for each in came])]
+    seen = dict(zip((trial.label for trial in asked), came, strict=True))
+    flowing = [way for way in ways if seen[way.trial.label].flows and _is_held(way, seen)]
+    if not flowing:
+        return (yield from _without_twin(case, base, looked))
+    trials = [base, *(trial for way in flowing for trial in (way.trial, way.held) if trial is not None)]
+    sides = yield from cells(trials, held, REPEATS)
+    if (why := unsent([call for side in sides for call in side.calls])) is not None:
+        return [not_sent(case, why, "repeating what holds a stream back")]
+    by_label = dict(zip((trial.label for trial in trials), sides, strict=True))
+    pairs = [
+        (way.factor, Twin(by_label[way.trial.label], by_label[(way.held or base).label])) for way in flowing
+    ]
+    return [say.twins(case, looked, pairs)]
+
+
+def _is_held(way: Other, seen: dict[str, Looked]) -> bool:
+    return way.held is None or seen[way.held.label].looks_held
+
+
+def _without_twin(case: Case, base: Trial, looked: Looked) -> Flow:
+    """Nothing that was tried flows: either all is held before every fork of the way, or nothing is held at all."""
+    if (why := say.proof(looked)) is not None or looked.arrivals.how is How.STEPS:
+        return [say.alone(case, looked, why)]
+    if say.made_at_once(looked):
+        return [say.fine(case, looked, None)]
+    grown = yield from growth(base, longer(base, TIMES))
+    if grown.unsent is not None:
+        return [not_sent(case, grown.unsent, "asking for a longer stream beside the same one")]
+    last = grown.pairs[-1].long
+    if grown.held is False and last.arrivals.how is How.STEPS:
+        return [say.alone(case, last, say.proof(last))]
+    return [say.grown(case, looked, grown)]
+
+
+def bound(case: Case) -> Bound:
+    clients, cap = len(case.clients), int(case.params["tokens"])
+    requests = clients + 1 + _WAYS + max(REPEATS * (1 + _WAYS), 2 * MOST_PAIRS)
+    each = _LONGER * (1 + TIMES) * cap + int(case.params["prompt_tokens"])
+    return Bound(requests, requests * each, 15.0)
+
+
+SPEC = KindSpec(
+    flow=buffering,
+    about="a stream as its bytes arrive: do they come as they are made, and what makes them wait",
+    bound=bound,
+    defaults={"tokens": 256, "prompt_tokens": 4000, "deadline": 120.0},
+    limits={"tokens": (16, 100_000), "prompt_tokens": (0, 1_000_000), "deadline": (0.1, 3600)},
+)
