@@ -30,7 +30,7 @@ TIMES = (
 ATTRIBUTION = (
     "layer", "product", "code", "vendor_code", "signature", "confidence", "runner_up", "transit", "next_test",
 )  # fmt: skip
-_NOT_EVENTS = frozenset({"comment", "meta"})
+_NOT_EVENTS = frozenset({"comment", "meta", "blank"})
 _MAX_DEPTH = 120  # deeper than what a redacted tree may be
 
 
@@ -197,6 +197,8 @@ def _exchange(call: Call, exchange: Exchange, *, chunks: bool) -> dict[str, Any]
     if chunks:
         document["chunk_times"] = [_seconds(at) for at in exchange.chunk_times]
         document["chunk_sizes"] = list(exchange.chunk_sizes)
+        document["event_times"] = [_seconds(at) for at in exchange.event_times]
+        document["event_kinds"] = exchange.event_kinds
     return document
 
 

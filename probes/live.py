@@ -266,6 +266,7 @@ def _settled(exchange: Exchange, name: str) -> Exchange:
         id=name,
         timeline=timeline,
         chunk_times=tuple(round(at, 6) for at in exchange.chunk_times),
+        event_times=tuple(round(at, 6) for at in exchange.event_times),
     )
 
 

@@ -452,7 +452,8 @@ class Exchange:
 
     `body_head` (64 KiB) and `body_tail` (the last 16 KiB beyond it) are decoded content; `body_bytes` is the
     decoded length as received, whatever became of the kept part since. `facts` are those of `wire.facts`, `chunks` the count of body chunks and `chunk_times` /
-    `chunk_sizes` their columns (capped; `facts` says so).
+    `chunk_sizes` their columns (capped; `facts` says so). `event_times` is when each event of a stream was there whole,
+    heartbeats too, and `event_kinds` a letter of `wire.facts` for each of them (capped alike).
     """
 
     id: str
@@ -469,6 +470,8 @@ class Exchange:
     chunks: int = 0
     chunk_times: tuple[float, ...] = ()
     chunk_sizes: tuple[int, ...] = ()
+    event_times: tuple[float, ...] = ()
+    event_kinds: str = ""
     error: WireError | None = None
     conditions: Mapping[str, Any] = field(default_factory=dict)
     attribution: Attribution | None = None

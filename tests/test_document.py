@@ -117,7 +117,7 @@ def test_a_stored_run_adds_only_columns_and_replay():
     stored, written = to_document(run, chunks=True), to_document(run)
     assert keys(stored) - keys(written) == {"replay"}
     (with_columns,), (without,) = stored["exchanges"], written["exchanges"]
-    assert keys(with_columns) - keys(without) == {"chunk_times", "chunk_sizes"}
+    assert keys(with_columns) - keys(without) == {"chunk_times", "chunk_sizes", "event_times", "event_kinds"}
     assert {name: with_columns[name] for name in without} == without
 
 

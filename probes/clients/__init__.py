@@ -153,6 +153,8 @@ def to_exchange(recorded: Mapping[str, Any], *, stream: bool | None) -> Exchange
         chunks=recorded["chunks"],
         chunk_times=tuple(recorded["chunk_times"]),
         chunk_sizes=tuple(recorded["chunk_sizes"]),
+        event_times=tuple(recorded["event_times"]),
+        event_kinds=recorded["event_kinds"],
         error=WireError(**error) if error else None,
         conditions=recorded["conditions"],
     )

@@ -124,6 +124,7 @@ class Session:
                 body_limit=limits.body_bytes,
                 scale=self._setting.clock.scale,
                 proxied=route.proxy is not None,
+                streamed=bool(stream),
             )
             return _run(self._protocol, config, (source,) if source else (), trace, limits, stream=stream)
 

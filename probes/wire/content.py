@@ -7,11 +7,10 @@ from array import array
 from typing import Any, NoReturn
 
 from .codings import Decoder, Garbled, decoder
-from .facts import Facts
+from .facts import MAX_COLUMNS, Facts
 
 HEAD = 64 * 1024
 TAIL = 16 * 1024
-MAX_COLUMNS = 65_536
 _BATCH = 64 * 1024
 _EVENT = 8 * 1024 * 1024  # of a stream: the SDKs join an event that does not end again at each part of it
 _MAX_CODINGS = 3  # each may make its input a thousand times as large
@@ -30,7 +29,7 @@ class Content:
     """
 
     def __init__(self, content_type: str, encoding: str, limit: int, *, streamed: bool = False) -> None:
-        self.facts = Facts(content_type)
+        self.facts = Facts(content_type, streamed=streamed)
         self.encoding = encoding.strip().lower() or None
         codings = [
             name for part in encoding.lower().split(",") if (name := part.strip()) not in {"", "identity"}
@@ -143,6 +142,8 @@ class Content:
             "chunks": self.chunks,
             "chunk_times": self.times.tolist(),
             "chunk_sizes": self.sizes.tolist(),
+            "event_times": self.facts.event_times.tolist(),
+            "event_kinds": self.facts.event_kinds.decode(),
             "facts": {
                 **self.facts.result(complete=complete),
                 "max_gap": self.max_gap,

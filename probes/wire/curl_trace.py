@@ -37,17 +37,25 @@ _PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "proxy": "connect"}
 
 class Trace:
     """`upload`: bytes of the request's body. `scale`: machine seconds per real-world second. `proxied`: curl was told
-    of a proxy; of one that it takes from the environment it says so itself. Feed lines, then `finish`.
+    of a proxy; of one that it takes from the environment it says so itself. `streamed`: a stream was asked for. Feed
+    lines, then `finish`.
     """
 
     def __init__(
-        self, url: str, *, upload: int = 0, body_limit: int, scale: float = 1.0, proxied: bool = False
+        self,
+        url: str,
+        *,
+        upload: int = 0,
+        body_limit: int,
+        scale: float = 1.0,
+        proxied: bool = False,
+        streamed: bool = False,
     ) -> None:
         self._upload = upload
         self._scale = scale
         self._first: float | None = None
         self._time = 0.0
-        self.tape = Tape(lambda: self._time, body_limit)
+        self.tape = Tape(lambda: self._time, body_limit, streamed=streamed)
         self.tape.url = url
         self.tape.conditions |= {"connection": "new", "proxy": proxied}
         self._section: tuple[str, str] | None = None

@@ -1,4 +1,4 @@
-"""What can be said of an answer's content: its dialect, tokens, end marker, usage and errors?
+"""What can be said of an answer's content: its dialect, events and their times, end marker, usage and errors?
 
 Computed while the bytes pass, so that a cut at the end of a long stream stays judgeable after the middle is gone.
 """
@@ -6,39 +6,51 @@ Computed while the bytes pass, so that a cut at the end of a long stream stays j
 from __future__ import annotations
 
 import json
+from array import array
 from typing import Any
 
 from . import sse
+from .said import Said
 
-VERSION = 1
+VERSION = 2
 MAX_JSON = 4 * 1024 * 1024
-_MAX_KEPT = 16  # error objects, and event types
+MAX_COLUMNS = 65_536
+_MAX_KEPT = 16  # event types
 _MAX_NAME = 64
-_CHAT_TOKENS = ("reasoning_content", "reasoning", "refusal")
+_SHOWN = 200
 _raw_decode = json.JSONDecoder().raw_decode
-_TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+_BOM = b"\xef\xbb\xbf"
+_STARTS = (b"data:", b"event:", b"retry:", b"id:", b":")
+_LETTERS = {"comment": "c", "meta": "b", "blank": "b"}
+_HEARTBEATS = {"c": "comment", "p": "ping", "b": "blank"}
 
 
 class Facts:
-    """`marks` are seconds from the start of the exchange, missing until seen."""
+    """`streamed`: a stream was asked for, so a body of another type or of none is one if it begins like one.
 
-    def __init__(self, content_type: str) -> None:
+    `event_kinds` has a letter for each event, at the time of the same place in `event_times`: `v` visible text, `r`
+    reasoning or a refusal, `k` a tool call, `o` another event of the dialect (role, finish, usage), `e` an error, `d` the
+    end marker, `x` malformed; and heartbeats: `c` a comment, `p` a ping, `b` a blank (no data, or no line at all).
+    """
+
+    def __init__(self, content_type: str, *, streamed: bool = False) -> None:
         self.stream = content_type.partition(";")[0].strip().lower() == "text/event-stream"
+        self._sniffing: list[tuple[bytes, float]] | None = [] if streamed and not self.stream else None
+        self._sniffed = False
         self._parser = sse.Parser()
         self._json = bytearray()
         self._json_whole = True
         self._whole = 0
-        self.marks: dict[str, float] = {}
-        self.dialect: str | None = None
+        self.said = Said()
+        self.marks = self.said.marks
         self.events: dict[str, dict[str, Any]] = {}
-        self.terminal: str | None = None
-        self.finish_reason: str | None = None
-        self.usage: dict[str, Any] | None = None
-        self.errors: list[Any] = []
+        self.heartbeats: dict[str, dict[str, Any]] = {}
+        self.forms: dict[str, dict[str, Any]] = {}
+        self.event_times = array("d")
+        self.event_kinds = bytearray()
+        self._seen = 0
         self.malformed: str | None = None
         self.replacement_chars = 0
-        self.tokens = 0
-        self.text_chars = 0
 
     @property
     def held(self) -> int:
@@ -46,168 +58,138 @@ class Facts:
         return self._parser.held if self.stream else self._whole
 
     def feed(self, data: bytes, at: float) -> None:
-        if not self.stream:
-            self._whole += len(data)
-            if len(self._json) + len(data) <= MAX_JSON:
-                self._json += data
-            else:
-                self._json_whole = False
-            return
+        if self._sniffing is not None:
+            self._sniffing.append((data, at))
+            if (found := _sniffed(b"".join(part for part, _ in self._sniffing))) is not None:
+                self._decide(stream=found)
+        elif self.stream:
+            self._events(data, at)
+        else:
+            self._plain(data)
+
+    def _decide(self, *, stream: bool) -> None:
+        held, self._sniffing = self._sniffing or [], None
+        self.stream = self._sniffed = stream
+        for data, at in held:
+            self.feed(data, at)
+
+    def _plain(self, data: bytes) -> None:
+        self._whole += len(data)
+        if len(self._json) + len(data) <= MAX_JSON:
+            self._json += data
+        else:
+            self._json_whole = False
+
+    def _events(self, data: bytes, at: float) -> None:
         for event in self._parser.feed(data):
             if event.kind == "event":
-                self._count(event.type, at)
-                self._event(event, at)
+                letter = self._event(event, at)
+                name = event.type
             else:
-                self._count(event.kind, at)
+                letter, name = _LETTERS[event.kind], event.kind
+                if event.kind == "meta":
+                    self._form("meta", event.data)
+            _count(self.events, name, at)
+            if beat := _HEARTBEATS.get(letter):
+                _count(self.heartbeats, beat, at)
+            self._seen += 1
+            if self._seen <= MAX_COLUMNS:
+                self.event_times.append(at)
+                self.event_kinds.append(ord(letter))
 
     def result(self, *, complete: bool | None) -> dict[str, Any]:
         """`complete`: the body's own framing said it was whole; `None` when the client closed before that."""
+        if self._sniffing is not None:
+            self._decide(stream=False)
         if not self.stream and self._json_whole and complete:
             self._document()
+        said = self.said
         return {
             "parser": VERSION,
-            "dialect": self.dialect,
+            "dialect": said.dialect,
             "stream": self.stream,
+            "sniffed": self._sniffed,
             "events": self.events,
-            "terminal": self.terminal,
-            "finish_reason": self.finish_reason,
-            "usage": self.usage,
-            "errors": self.errors,
+            "heartbeats": self.heartbeats,
+            "forms": self.forms,
+            "terminal": said.terminal,
+            "finish_reason": said.finish_reason,
+            "usage": said.usage,
+            "usage_start": said.usage_start,
+            "usages": said.usages,
+            "errors": said.errors,
+            "tool_calls": said.tools.result(),
             "malformed": self.malformed,
             "unfinished": self._parser.unfinished or None,
             "replacement_chars": self.replacement_chars,
+            "invalid_utf8": self._parser.invalid,
             "complete": complete,
-            "tokens": self.tokens,
-            "text_chars": self.text_chars,
+            "tokens": said.tokens,
+            "channels": said.channels,
+            "text_chars": said.text_chars,
         }
 
-    def _count(self, name: str, at: float) -> None:
-        seen = self.events.get(name)
-        if seen is None:
-            name = name[:_MAX_NAME] if len(self.events) < _MAX_KEPT else "other"
-            seen = self.events.setdefault(name, {"n": 0, "first": at, "last": at})
-        seen["n"] += 1
-        seen["last"] = at
-
-    def _event(self, event: sse.Event, at: float) -> None:
+    def _event(self, event: sse.Event, at: float) -> str:
         self.marks.setdefault("first_event", at)
         text = event.data
         if "�" in text:
             self.replacement_chars += text.count("�")
-        if text == "[DONE]":
-            self.terminal = text
-            return
+        if "\\uf" in text or "\\uF" in text:
+            self.replacement_chars += text.lower().count("\\ufffd")
+        if not text:
+            # It dispatches an event, but one that says nothing: a heartbeat, and what a JSON parser fails on.
+            self._form("empty", "data:")
+            return "b"
+        if text[0] != "{" and text.strip() == "[DONE]":
+            self.said.terminal = "[DONE]"
+            return "d"
         try:
             body, end = _raw_decode(text)  # half the price of json.loads, which is kept for blanks around
             if end != len(text):
                 body = json.loads(text)
         except (ValueError, RecursionError):
-            self._malformed(text)
-            return
+            return self._malformed(text)
         if not isinstance(body, dict):
-            self._malformed(text)
-            return
-        error = body.get("error")
-        if error or "error" in (event.type, body.get("type")):
-            self._error(error or body)
-        elif "choices" in body:
-            self._chat(body, at)
-        elif isinstance(kind := body.get("type"), str):
-            if kind.startswith("response."):
-                self._responses(kind, body, at)
-            else:
-                self._messages(kind, body, at)
+            return self._malformed(text)
+        if body.get("choices") == []:
+            self._form("usage_only" if body.get("usage") else "no_choices", text)
+        letter = self.said.event(event.type, body, at)
+        if self.said.dialect == "anthropic.messages" and event.type == "message":
+            self._form("unnamed", text)
+        return letter
 
-    def _malformed(self, line: str) -> None:
+    def _malformed(self, line: str) -> str:
         if self.malformed is None:
-            self.malformed = line[:200] or "data:"
+            self.malformed = line[:_SHOWN]
+        return "x"
 
-    def _error(self, error: Any) -> None:
-        if len(self.errors) < _MAX_KEPT:
-            self.errors.append(error)
-
-    def _token(self, text: str, at: float, *, visible: bool) -> None:
-        self.tokens += 1
-        self.marks.setdefault("first_token", at)
-        self.marks["last_token"] = at
-        if visible:
-            self.text_chars += len(text)
-            self.marks.setdefault("first_content", at)
-
-    def _merge_usage(self, usage: Any) -> None:
-        if isinstance(usage, dict):
-            self.usage = {**(self.usage or {}), **usage}
-
-    def _chat(self, body: dict[str, Any], at: float) -> None:
-        self.dialect = "openai.chat"
-        self._merge_usage(body.get("usage"))
-        for choice in _dicts(body.get("choices")):
-            delta = choice.get("delta")
-            if isinstance(delta, dict):
-                content = delta.get("content")
-                if isinstance(content, str) and content:
-                    self._token(content, at, visible=True)
-                elif delta.get("tool_calls") or any(delta.get(name) for name in _CHAT_TOKENS):
-                    self._token("", at, visible=False)
-            if isinstance(reason := choice.get("finish_reason"), str):
-                self.finish_reason = reason
-
-    def _messages(self, kind: str, body: dict[str, Any], at: float) -> None:
-        self.dialect = "anthropic.messages"
-        if kind == "content_block_delta" and isinstance(delta := body.get("delta"), dict):
-            field = _TEXT_DELTAS.get(str(delta.get("type")), "")
-            if isinstance(text := delta.get(field), str) and text:
-                self._token(text, at, visible=field == "text")
-        elif kind == "message_start" and isinstance(message := body.get("message"), dict):
-            self._merge_usage(message.get("usage"))
-        elif kind == "message_delta":
-            self._merge_usage(body.get("usage"))
-            if isinstance(delta := body.get("delta"), dict) and isinstance(
-                reason := delta.get("stop_reason"), str
-            ):
-                self.finish_reason = reason
-        elif kind == "message_stop":
-            self.terminal = kind
-
-    def _responses(self, kind: str, body: dict[str, Any], at: float) -> None:
-        self.dialect = "openai.responses"
-        if kind.endswith(".delta") and isinstance(delta := body.get("delta"), str) and delta:
-            self._token(delta, at, visible=kind == "response.output_text.delta")
-        elif kind in {"response.completed", "response.incomplete", "response.failed"}:
-            self.terminal = kind
-            response = body.get("response")
-            if isinstance(response, dict):
-                self._merge_usage(response.get("usage"))
-                self.finish_reason = kind.removeprefix("response.")
-                if response.get("error"):
-                    self._error(response["error"])
+    def _form(self, name: str, line: str) -> None:
+        """Counts a form that keeps to the standard, and that not every client reads."""
+        self.forms.setdefault(name, {"n": 0, "line": line[:_SHOWN]})["n"] += 1
 
     def _document(self) -> None:
         try:
             body = json.loads(bytes(self._json))
         except (ValueError, RecursionError):
             return
-        if not isinstance(body, dict):
-            return
-        self._merge_usage(body.get("usage"))
-        if body.get("error"):
-            self._error(body["error"])
-        elif "choices" in body:
-            self.dialect = "openai.chat"
-            for choice in _dicts(body["choices"]):
-                self.finish_reason = choice.get("finish_reason") or self.finish_reason
-                message = choice.get("message")
-                self.text_chars += len(str(message.get("content") or "")) if isinstance(message, dict) else 0
-        elif body.get("type") == "message":
-            self.dialect = "anthropic.messages"
-            self.finish_reason = body.get("stop_reason")
-            self.text_chars = sum(len(str(block.get("text") or "")) for block in _dicts(body.get("content")))
-        elif body.get("object") == "response":
-            self.dialect = "openai.responses"
-            self.finish_reason = body.get("status")
-            parts = [part for item in _dicts(body.get("output")) for part in _dicts(item.get("content"))]
-            self.text_chars = sum(len(str(part.get("text") or "")) for part in parts)
+        if isinstance(body, dict):
+            self.said.document(body)
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+def _sniffed(start: bytes) -> bool | None:
+    """Whether a body that starts so is a stream of events; `None` while that can't be known."""
+    if _BOM.startswith(start):
+        return None
+    start = start.removeprefix(_BOM).lstrip(b"\r\n ")
+    if start.startswith(_STARTS):
+        return True
+    return None if any(known.startswith(start) for known in _STARTS) else False
+
+
+def _count(seen: dict[str, dict[str, Any]], name: str, at: float) -> None:
+    row = seen.get(name)
+    if row is None:
+        name = name[:_MAX_NAME] if len(seen) < _MAX_KEPT else "other"
+        row = seen.setdefault(name, {"n": 0, "first": at, "last": at})
+    row["n"] += 1
+    row["last"] = at

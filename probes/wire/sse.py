@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 200
+_MAX_META = 8
 _MAX_DIGITS = 18  # int() refuses numbers of thousands of digits
 
 
 class Event(NamedTuple):
-    """`kind`: `event` (dispatched), `comment`, `meta` (a block of only `id`, `retry` or `event` lines)."""
+    """`kind`: `event` (dispatched), `comment`, `meta` (a block of only `id`, `retry` or `event` lines, which stand in
+    `data`), `blank` (an empty line that ends nothing).
+    """
 
     kind: str
     type: str
@@ -29,8 +32,12 @@ class Parser:
         self._skip_lf = False
         self._type = ""
         self._data: list[str] = []
+        self._meta: list[str] = []
         self._block_open = False
+        self._begun = False  # a line that is not empty came since the last one that is
         self._lines = 0
+        self.invalid = 0
+        """Lines that are no UTF-8: a character cut by a fragment's end is whole again by now."""
         self.last_id = ""
         self.retry: int | None = None
 
@@ -87,7 +94,12 @@ class Parser:
         if not raw:
             self._dispatch(events)
             return
-        line = raw.decode("utf-8", "replace")
+        self._begun = True
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError:
+            self.invalid += 1
+            line = raw.decode("utf-8", "replace")
         if line[0] == ":":
             events.append(Event("comment", "", line[1:].removeprefix(" ")))
             return
@@ -97,7 +109,10 @@ class Parser:
         self._lines += len(raw)
         if name == "data":
             self._data.append(value)
-        elif name == "event":
+            return
+        if len(self._meta) < _MAX_META:
+            self._meta.append(line[:_SHOWN])
+        if name == "event":
             self._type = value
         elif name == "id" and "\0" not in value:
             self.last_id = value
@@ -108,5 +123,9 @@ class Parser:
         if self._data:
             events.append(Event("event", self._type or "message", "\n".join(self._data)))
         elif self._block_open:
-            events.append(Event("meta", self._type, ""))
-        self._type, self._data, self._block_open, self._lines = "", [], False, 0
+            events.append(Event("meta", self._type, "\n".join(self._meta)))
+        elif not self._begun:
+            events.append(Event("blank", "", ""))
+        self._begun = False
+        if self._block_open:
+            self._type, self._data, self._meta, self._block_open, self._lines = "", [], [], False, 0

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from probes.wire.facts import MAX_JSON, Facts
+from probes.wire.facts import MAX_COLUMNS, MAX_JSON, Facts
 
 SSE = "text/event-stream; charset=utf-8"
 
@@ -133,12 +133,11 @@ def test_error_events_are_kept_verbatim(event, error):
     [
         ("{not json", "{not json"),
         ("[1, 2]", "[1, 2]"),
-        ("", "data:"),
         ("x" * 999, "x" * 200),
         ("[" * 100_000, "[" * 200),
         (": OPENROUTER PROCESSING", ": OPENROUTER PROCESSING"),
     ],
-    ids=["not JSON", "no object", "empty", "long", "deep", "a comment rewrapped"],
+    ids=["not JSON", "no object", "long", "deep", "a comment rewrapped"],
 )
 def test_the_first_malformed_line_is_told(text, line):
     """It stands, and what comes after it is read all the same."""
@@ -185,6 +184,103 @@ def test_events_are_counted_by_type_with_first_and_last_time():
     assert events["other"]["n"] > 50
 
 
+def test_columns_hold_a_letter_and_a_time_for_each_event():
+    """Tokens by their channel, heartbeats by their kind, and what ends a stream; beyond their cap events are counted."""
+    got = told(
+        *CHAT[:2],
+        chat(reasoning="Hmm"),
+        chat(content="a"),
+        chat(tool_calls=[{"index": 0}]),
+        "{",
+        {"error": {"code": 1}},
+        message("ping"),
+        "",
+        "[DONE]",
+    )
+    facts = Facts(SSE)
+    assert got["heartbeats"] == {
+        "ping": {"n": 1, "first": 7, "last": 7},
+        "blank": {"n": 1, "first": 8, "last": 8},
+    }
+    for at, text in enumerate(
+        [*(f"data: {json.dumps(e)}\n\n" for e in (chat(), chat(content="a"))), ": a\n\n", "id: 1\n\n", "\n"]
+    ):
+        facts.feed(text.encode(), float(at))
+    assert facts.event_kinds.decode() == "ovcbb"
+    assert facts.event_times.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    facts.feed(b":\n" * (MAX_COLUMNS + 9), 9.0)
+    assert len(facts.event_kinds) == len(facts.event_times) == MAX_COLUMNS
+    assert facts.result(complete=None)["heartbeats"]["comment"]["n"] == MAX_COLUMNS + 10
+
+
+@pytest.mark.parametrize(
+    ("events", "calls"),
+    [
+        ((chat(content="a"),), None),
+        ((chat(tool_calls=[{"index": 0, "function": {"arguments": '{"a": "}'}}]), chat(tool_calls=[{"index": 0, "function": {"arguments": '\\"]"}'}}])), {"n": 1, "cut": 0}),
+        ((chat(tool_calls=[{"index": 0, "function": {"arguments": '{"a": [1,'}}]), chat(tool_calls=[{"index": 1, "function": {"arguments": "{}"}}])), {"n": 2, "cut": 1}),
+        ((chat(tool_calls=[{"index": 0, "function": {"arguments": ""}}]),), {"n": 1, "cut": 0}),
+        ((message("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": '{"a'}),), {"n": 1, "cut": 1}),
+        ((message("response.function_call_arguments.delta", item_id="x", delta='{"a": 1}'),), {"n": 1, "cut": 0}),
+        ((message("response.function_call_arguments.delta", item_id="x", delta='{"a": "'),), {"n": 1, "cut": 1}),
+    ],
+    ids=["none", "whole", "one of two", "without arguments", "messages", "responses", "responses cut"],
+)  # fmt: skip
+def test_tool_calls_that_broke_off(events, calls):
+    """By brackets and quotes alone, escapes minded, in each dialect."""
+    assert told(*events)["tool_calls"] == calls
+
+
+@pytest.mark.parametrize(
+    ("event", "form"),
+    [
+        ({"choices": [], "prompt_filter_results": []}, "no_choices"),
+        ({"choices": [], "usage": {"total_tokens": 1}}, "usage_only"),
+        ("", "empty"),
+        ({"type": "message_start", "message": {}}, "unnamed"),
+    ],
+    ids=["no choices", "usage alone", "empty data", "an event that its type line does not name"],
+)
+def test_legal_forms_that_not_every_client_reads(event, form):
+    """Told with how often and the first line, and never called malformed."""
+    got = told(event, event)
+    assert got["forms"][form]["n"] == 2
+    assert got["malformed"] is None
+
+
+def test_usage_of_the_start_is_kept_beside_the_merged_one():
+    """Who adds both counts twice."""
+    got = told(*MESSAGES)
+    assert got["usage_start"] == {"input_tokens": 9, "output_tokens": 1}
+    assert got["usages"] == 2
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("body", "stream"),
+    [
+        (b"data: {}\n\n", True),
+        (b"\xef\xbb\xbf\n: hi\n\n", True),
+        (b"event: ping\ndata: {}\n\n", True),
+        (b'{"choices": []}', False),
+        (b"<html>", False),
+        (b"date", False),
+        (b"dat", False),
+        (b"", False),
+    ],
+    ids=["data", "a comment after a mark", "event", "JSON", "HTML", "a word alike", "too short", "nothing"],
+)
+def test_a_stream_under_another_type_is_found_by_its_first_bytes(body, stream, size):
+    """Only where one was asked for, and whatever its fragments."""
+    for streamed in (True, False):
+        facts = Facts("text/plain", streamed=streamed)
+        for at in range(0, len(body), size):
+            facts.feed(body[at : at + size], float(at))
+        got = facts.result(complete=True)
+        assert (got["stream"], got["sniffed"]) == 2 * (stream and streamed,)
+        assert bool(got["events"]) == (stream and streamed)
+
+
 def test_a_cut_stream_tells_what_was_cut():
     """The event that has no blank line, bounded."""
     got = told(chat(content="a"), complete=False, tail=b'data: {"choices": [' + b"x" * 500)
@@ -194,10 +290,20 @@ def test_a_cut_stream_tells_what_was_cut():
 
 
 def test_replacement_characters_are_counted():
-    """A multi-byte character cut by a buffer somewhere shows as U+FFFD."""
-    facts = Facts(SSE)
-    facts.feed(b'data: {"choices": [{"delta": {"content": "\xe2\x82"}}]}\n\n', 0.0)
-    assert facts.result(complete=True)["replacement_chars"] == 1
+    """A multi-byte character cut by a buffer somewhere shows as U+FFFD, or as bytes that are no UTF-8; one that only
+    came in two fragments is whole.
+    """
+    for content, replaced, invalid in (
+        (b"\xe2\x82", 1, 1),
+        (b"\xef\xbf\xbd", 1, 0),
+        (rb"\ufffd\uFFFD", 2, 0),
+        (b"\xe2\x82\xac", 0, 0),
+    ):
+        facts = Facts(SSE)
+        for byte in b'data: {"choices": [{"delta": {"content": "%b"}}]}\n\n' % content:
+            facts.feed(bytes([byte]), 0.0)
+        got = facts.result(complete=True)
+        assert (got["replacement_chars"], got["invalid_utf8"]) == (replaced, invalid)
 
 
 @pytest.mark.parametrize(
