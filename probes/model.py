@@ -258,12 +258,16 @@ class Client:
     control: bool = True
 
 
+Recipe = Literal["hello", "count", "ponder", "script", "tool", "invalid"]
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One API request in the words of its dialect; the client builds the bytes.
 
     `recipe`: `hello` (a short answer), `count` (an answer that goes on until `cap`), `ponder` (one that has to be thought
-    about), `invalid` (refused by type before inference: `messages` is a string). `prompt_tokens`: about so many of
+    about), `script` (characters of many bytes each), `tool` (a call of a tool), `invalid` (refused by type before
+    inference: `messages` is a string). `prompt_tokens`: about so many of
     neutral text stand before the question, other ones for each salt. `effort`: of reasoning; `endless`: no end before
     the cap, where the engine knows that; neither is sent again once the server has refused it. `key`: the target's, or made up in the dialect's shape.
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
@@ -274,7 +278,7 @@ class Ask:
     """
 
     endpoint: str
-    recipe: Literal["hello", "count", "ponder", "invalid"] = "hello"
+    recipe: Recipe = "hello"
     stream: bool = False
     cap: int = 16
     filler: int = 0

@@ -23,7 +23,15 @@ from probes.model import Layer, Limits, Run, Verdict
 from probes.rejudge import rejudge
 from probes.signatures import catalogue
 
-SCALE = {"long": 0.02, "smoke": 0.1, "edge": 0.1, "identity": 0.1, "keepalive": 0.05, "burst": 0.2}
+SCALE = {
+    "long": 0.02,
+    "smoke": 0.1,
+    "edge": 0.1,
+    "identity": 0.1,
+    "keepalive": 0.05,
+    "burst": 0.2,
+    "streams": 0.02,
+}
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
 AT_ONCE = 3
 KEY = "EDGEPROBE_LAB_KEY"
@@ -42,9 +50,9 @@ def run_of(fault: str | None, suite: str, api: str, profile: str = "cloudflare")
     """One run a fault, suite and API, shared by the rows that look at it."""
     clock = Clock(SCALE[suite])
     # Smoke's small answers must not take a lab minute; the long suite needs the slow model.
-    speed = {} if suite == "long" else {"tpot": 0.02, "prefill": 0.2}
+    speed = {"long": {}, "streams": {"tpot": 0.1, "prefill": 0.5}}.get(suite, {"tpot": 0.02, "prefill": 0.2})
     with lab.serve((fault,) if fault else (), clock=clock, profile=profile, **speed) as served:
-        endpoints = ("chat", "responses") if (suite, api) == ("edge", "openai") else ()
+        endpoints = ("chat", "responses") if suite in {"edge", "streams"} and api == "openai" else ()
         target = target_from_flags(
             served.url(api), api, served.model, key_env=KEY, env_proxy=False, endpoints=endpoints, owned=True
         )

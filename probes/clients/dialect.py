@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from probes.budget import FILLER_BYTES
-from probes.clients import reasoning
+from probes.clients import reasoning, tool
 from probes.clients.filler import filler
 from probes.credentials import made_up_key
 
@@ -33,6 +33,10 @@ _COUNT = (
 _PONDER = (
     "Think it through from the beginning, step by step and with every intermediate result: find all ways to place eight "
     "queens on a chessboard so that none attacks another, and prove for each that it is one. Do not stop early. "
+)
+_SCRIPT = (
+    "Repeat this line three times, character for character, and say nothing else: "
+    "Zürich, Łódź, Ελλάδα, Москва, 東京, 서울, القاهرة, 🙂🚀."
 )
 
 
@@ -60,7 +64,8 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
             "input": 0 if invalid else said,
             "max_output_tokens": ask.cap,
         }
-        return out | ({"stream": True} if ask.stream else {}) | reasoning.effort(target, ask)
+        called = tool.body("responses") if ask.recipe == "tool" else {}
+        return out | called | ({"stream": True} if ask.stream else {}) | reasoning.effort(target, ask)
     messages: Any = [{"role": "user", "content": said}]
     if invalid:
         filled = {"role": "user", "content": filler(ask.filler, salt)}
@@ -73,11 +78,14 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     if ask.endless and target.api == "openai":
         # https://docs.vllm.ai/en/v0.11.0/serving/openai_compatible_server.html, extra parameters; SGLang has both, too.
         out |= {"ignore_eos": True, "min_tokens": ask.cap}
+    if ask.recipe == "tool":
+        out |= tool.body(ask.endpoint)
     return out | (reasoning.effort(target, ask) or reasoning.off(target, ask))
 
 
 def _said(ask: Ask, salt: str) -> str:
-    text = {"count": _COUNT, "ponder": _PONDER + _COUNT}.get(ask.recipe, _HELLO)
+    texts = {"count": _COUNT, "ponder": _PONDER + _COUNT, "script": _SCRIPT, "tool": tool.QUESTION}
+    text = texts.get(ask.recipe, _HELLO)
     if ask.prompt_tokens:
         text = f"{filler(ask.prompt_tokens * FILLER_BYTES, salt)}\n\n{text}"
     return f"[{salt}] {text}" if salt else text

@@ -85,6 +85,7 @@ def asked_for(
             client.name,
             case.route,
             ask,
+            deadline=case.params.get("deadline"),
             salt=f"{rng.getrandbits(48):012x}",
         )
         for client in sorted(case.clients, key=lambda client: not must_pass(client, case.target))

@@ -22,7 +22,10 @@ class Pause:
 class Behaviour:
     """`stops_after` tokens an answer ends by itself. `caps`: whether the asked-for cap is kept to. `usage`: whether
     tokens are counted in the answer. `most`: the highest cap that is taken; above it the request is refused. `prefill`:
-    seconds to the first token, in the place of the lab's. `opens_late`: a stream's headers leave with its first token.
+    seconds to the first token, in the place of the lab's. `tpot`: seconds for each after it. `opens_late`: a stream's
+    headers leave with its first token. `role`: a stream opens with a chunk that says who speaks and nothing else, and at
+    once. `thinks`: so many of its tokens are reasoning, first. `per_chunk`: tokens that a chunk of a stream holds.
+    `comments`: seconds between comments until the first token. `reasons`: whether an answer says why it ended.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -32,7 +35,13 @@ class Behaviour:
     usage: bool = True
     most: int | None = None
     prefill: float | None = None
+    tpot: float | None = None
     opens_late: bool = False
+    role: bool = True
+    thinks: int = 0
+    per_chunk: int = 1
+    comments: float | None = None
+    reasons: bool = True
     pause: Pause | None = None
 
 

@@ -7,21 +7,15 @@ Shapes as of openai-python 3.57 and anthropic-sdk-python 2.14 (`types/`), error 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
-
-from probes.lab.behaviour import WELL, Behaviour
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-GREETING = ("Hello", "!", " How", " can", " I", " help", " you", "?")
-UNBOUNDED = 1000
-"""Tokens of a counting answer that nobody capped."""
-WINDOW = 128_000
+    from probes.lab.jobs import Job
+
 CREATED = 1_764_000_000
-_CAPS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 
 
 class Refusal(Exception):  # noqa: N818 - it says what the API does
@@ -34,26 +28,6 @@ class Refusal(Exception):  # noqa: N818 - it says what the API does
         self.status, self.message, self.param, self.code = status, message, param, code
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """An accepted request: `tokens` is the text still to be said, in the pieces it is said in. `counts`: whether the
-    answer says how many they were.
-    """
-
-    id: str
-    model: str
-    tokens: tuple[str, ...]
-    finish: str
-    prompt_tokens: int
-    stream: bool
-    include_usage: bool
-    counts: bool = True
-
-    @property
-    def text(self) -> str:
-        return "".join(self.tokens)
-
-
 class Dialect(Protocol):
     id_header: str
     id_prefix: str
@@ -62,43 +36,10 @@ class Dialect(Protocol):
     def refusal(self, fault: Refusal, request_id: str) -> dict[str, Any]: ...
     def answer(self, job: Job) -> dict[str, Any]: ...
     def opening(self, job: Job) -> Iterator[bytes]: ...
-    def token(self, job: Job, text: str) -> bytes: ...
+    def token(self, job: Job, n: int, text: str) -> bytes: ...
     def closing(self, job: Job) -> Iterator[bytes]: ...
     def models(self, model: str) -> dict[str, Any]: ...
     def bad_key(self, key: str | None) -> Refusal: ...
-
-
-def plan(body: Mapping[str, Any], job_id: str, behaviour: Behaviour = WELL) -> Job:
-    """How the model answers: a prompt with "count" in it is counted for until the cap, any other is greeted.
-
-    A prompt has one token for every four bytes of its texts, rounded up, and three for every message.
-    """
-    texts = _said(body)
-    cap = asked_cap(body) if behaviour.caps else None
-    if texts and "count" in texts[-1].lower():
-        said, finish = tuple(f"{n} " for n in range(1, min(cap or UNBOUNDED, WINDOW) + 1)), "length"
-    else:
-        said = GREETING[:cap]
-        finish = "stop" if said == GREETING else "length"
-    if (enough := behaviour.stops_after) is not None and enough < len(said):
-        said, finish = said[:enough], "stop"
-    size = sum(-(-len(text.encode(errors="replace")) // 4) + 3 for text in (*texts, *_system(body)))
-    options = body.get("stream_options")
-    return Job(
-        id=job_id,
-        model=body["model"],
-        tokens=said,
-        finish=finish,
-        prompt_tokens=size,
-        stream=bool(body.get("stream")),
-        include_usage=behaviour.usage and isinstance(options, dict) and options.get("include_usage") is True,
-        counts=behaviour.usage,
-    )
-
-
-def asked_cap(body: Mapping[str, Any]) -> int | None:
-    """The most tokens that the request asks for."""
-    return next((body[name] for name in _CAPS if body.get(name)), None)
 
 
 class OpenAI:
@@ -140,16 +81,26 @@ class OpenAI:
         return Refusal(HTTPStatus.UNAUTHORIZED, message, code="invalid_api_key")
 
     def answer(self, job: Job) -> dict[str, Any]:
-        message = {"role": "assistant", "content": job.text, "refusal": None}
+        message: dict[str, Any] = {"role": "assistant", "content": job.text, "refusal": None}
+        if job.tool:
+            message |= {"content": None, "tool_calls": [_call(job, job.text)]}
+        if job.thinks:
+            message["reasoning_content"] = job.thought
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": job.finish}
         usage = {"usage": _openai_usage(job)} if job.counts else {}
         return {**_openai_envelope(job, "chat.completion"), "choices": [choice], **usage}
 
     def opening(self, job: Job) -> Iterator[bytes]:
-        yield self._chunk(job, {"role": "assistant", "content": ""})
+        if job.role:
+            yield self._chunk(job, {"role": "assistant", "content": ""})
 
-    def token(self, job: Job, text: str) -> bytes:
-        return self._chunk(job, {"content": text})
+    def token(self, job: Job, n: int, text: str) -> bytes:
+        if n < job.thinks:
+            return self._chunk(job, {"reasoning_content": text})
+        if not job.tool:
+            return self._chunk(job, {"content": text})
+        call = _call(job, text) if n == job.thinks else {"function": {"arguments": text}}
+        return self._chunk(job, {"tool_calls": [{"index": 0, **call}]})
 
     def closing(self, job: Job) -> Iterator[bytes]:
         yield self._chunk(job, {}, job.finish)
@@ -164,7 +115,7 @@ class OpenAI:
             "data": [{"id": model, "object": "model", "created": CREATED, "owned_by": "lab"}],
         }
 
-    def _chunk(self, job: Job, delta: Mapping[str, str], finish: str | None = None) -> bytes:
+    def _chunk(self, job: Job, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         usage = {"usage": None} if job.include_usage else {}
         return _data({**_openai_envelope(job, "chat.completion.chunk"), "choices": [choice], **usage})
@@ -201,18 +152,38 @@ class Anthropic:
         return Refusal(HTTPStatus.UNAUTHORIZED, message)
 
     def answer(self, job: Job) -> dict[str, Any]:
-        return {**self._message(job), "content": [{"type": "text", "text": job.text}], **self._end(job)}
+        block = {**_tool_use(job), "input": _input(job)} if job.tool else {"type": "text", "text": job.text}
+        return {**self._message(job), "content": [block], **self._end(job)}
 
     def opening(self, job: Job) -> Iterator[bytes]:
         yield event("message_start", message=self._message(job))
-        yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        if not job.thinks:
+            yield self._begun(job, 0)
+        else:
+            yield event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
         yield event("ping")
 
-    def token(self, job: Job, text: str) -> bytes:  # noqa: ARG002 - OpenAI repeats the envelope
-        return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+    def token(self, job: Job, n: int, text: str) -> bytes:
+        if n < job.thinks:
+            return event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": text})
+        block = 1 if job.thinks else 0
+        between = b""
+        if job.thinks and n == job.thinks:
+            between = event("content_block_stop", index=0) + self._begun(job, block)
+        field = (
+            {"type": "input_json_delta", "partial_json": text}
+            if job.tool
+            else {"type": "text_delta", "text": text}
+        )
+        return between + event("content_block_delta", index=block, delta=field)
+
+    @staticmethod
+    def _begun(job: Job, index: int) -> bytes:
+        block = _tool_use(job) if job.tool else {"type": "text", "text": ""}
+        return event("content_block_start", index=index, content_block=block)
 
     def closing(self, job: Job) -> Iterator[bytes]:
-        yield event("content_block_stop", index=0)
+        yield event("content_block_stop", index=1 if job.thinks else 0)
         end = self._end(job)
         usage = {"usage": {"output_tokens": len(job.tokens)}} if job.counts else {}
         yield event("message_delta", delta={k: v for k, v in end.items() if k != "usage"}, **usage)
@@ -227,8 +198,29 @@ class Anthropic:
         return {**shape, "stop_reason": None, "stop_sequence": None, **_anthropic_usage(job, 1)}
 
     def _end(self, job: Job) -> dict[str, Any]:
-        reason = "max_tokens" if job.finish == "length" else "end_turn"
+        reason = _STOP_REASONS.get(job.finish or "")
         return {"stop_reason": reason, "stop_sequence": None, **_anthropic_usage(job, len(job.tokens))}
+
+
+_STOP_REASONS = {"length": "max_tokens", "stop": "end_turn", "tool_calls": "tool_use"}
+
+
+def _call(job: Job, arguments: str) -> dict[str, Any]:
+    return {
+        "id": f"call_{job.id}",
+        "type": "function",
+        "function": {"name": job.tool, "arguments": arguments},
+    }
+
+
+def _tool_use(job: Job) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"toolu_{job.id}", "name": job.tool, "input": {}}
+
+
+def _input(job: Job) -> dict[str, Any]:
+    """None where the cap cut the arguments short."""
+    parsed = json.loads(job.text) if job.finish == "tool_calls" else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _anthropic_usage(job: Job, said: int) -> dict[str, Any]:
@@ -250,7 +242,9 @@ def _openai_usage(job: Job) -> dict[str, Any]:
 
 
 def _data(event: Mapping[str, Any]) -> bytes:
-    return b"data: %b\n\n" % json.dumps(event, separators=(",", ":")).encode()
+    """Characters as they are, as the APIs send them, and not escaped."""
+    said = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
+    return b"data: %b\n\n" % said.encode("utf-8", "replace")
 
 
 def event(name: str, **members: object) -> bytes:
@@ -263,22 +257,3 @@ def is_cap(value: object) -> bool:
 
 def is_messages(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(message, dict) for message in value)
-
-
-def _said(body: Mapping[str, Any]) -> list[str]:
-    """The texts of a prompt: messages, or the input of a response, which may be one string."""
-    said = body.get("messages", body.get("input"))
-    return [said] if isinstance(said, str) else [_text(message) for message in said or ()]
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    """The texts of a message whose content is a string or a list of parts."""
-    content = message.get("content")
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _system(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Anthropic's system prompt stands beside the messages."""
-    return (_text({"content": body["system"]}),) if body.get("system") else ()

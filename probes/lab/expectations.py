@@ -46,7 +46,7 @@ class Expectation:
     __pydantic_config__: ClassVar = STRICT
 
     fault: str | None
-    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst"]
+    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst", "streams"]
     expect: Expected
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None

@@ -176,7 +176,10 @@ class Do:
 
     `upload_timer` runs from the request's head until its last byte, `first_byte_timer` from there until the upstream's
     first byte, `idle_timer` between its bytes, `total_timer` over all. `uplink`: bytes of a request's body that arrive
-    in a second; it and `upload_timer` are decided by the head alone. `one_byte_writes`: every body byte in its own
+    in a second; it and `upload_timer` are decided by the head alone. `rewrite`: in each event of a stream, what matches
+    the regular expression becomes the text. `decoded_by`: events are decoded in pieces of so many bytes, each for itself,
+    which takes characters that lie across two for damaged ones; `cut_by`: the first byte of such a piece is lost where it goes on
+    a character. `one_byte_writes`: every body byte in its own
     chunk and write. `under`: the API is served below this path and nowhere else, where `answer` is given. `sets`:
     fields of the request as it is passed on. `idle_close`: the connection is closed when no other request comes on it
     for so long. `model`: how the model behind behaves. `own_pages`: page → the one that the zone's owner has put in its
@@ -195,6 +198,9 @@ class Do:
     replace: Replace | None = None
     cut: Cut | None = None
     fill: Fill | None = None
+    rewrite: Mapping[str, str] = field(default_factory=dict)
+    decoded_by: int | None = None
+    cut_by: int | None = None
     line_end: Literal["lf", "crlf", "cr"] = "lf"
     one_byte_writes: bool = False
     add_headers: Mapping[str, str] = field(default_factory=dict)
@@ -228,7 +234,8 @@ class Do:
     def reshapes(self) -> bool:
         """Whether body bytes are touched at all; else they pass as they are."""
         by_content = self.cut is not None and self.cut.after_seconds is None
-        return by_content or self.fill is not None or self.line_end != "lf" or self.one_byte_writes
+        bytewise = self.line_end != "lf" or self.one_byte_writes or self.decoded_by or self.cut_by
+        return bool(by_content or self.fill is not None or bytewise or self.rewrite)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from probes.lab.armed import Armed
 from probes.lab.behaviour import WELL, Behaviour
 from probes.lab.connection import Connection, Gone
-from probes.lab.dialects import Anthropic, Dialect, Job, OpenAI, Refusal, asked_cap, plan
+from probes.lab.dialects import Anthropic, Dialect, OpenAI, Refusal
 from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
+from probes.lab.jobs import Job, asked_cap, pieces, plan
 from probes.lab.responses import Responses
 from probes.lab.server import Server
 
@@ -49,7 +50,7 @@ class Arrival:
     """One request that reached the origin; `at` and `sent` in seconds of `clock.now()`.
 
     `digest`: SHA-256 of its body, in hex; two arrivals of one digest are one request sent twice, by whomever, since no
-    two of the probe's own are alike. `sent`: when each token of a stream was handed to the socket. `ended`: `None` while it runs, false when the
+    two of the probe's own are alike. `sent`: when each chunk of a stream that holds tokens was handed to the socket. `ended`: `None` while it runs, false when the
     other side left before the last byte.
     """
 
@@ -181,7 +182,8 @@ class Origin:
         prefill = self._prefill if own is None else own
         first = turn.arrival.at + prefill + self._prefill_per_token * job.prompt_tokens
         silent = pause.seconds if pause is not None and n >= pause.after else 0.0
-        return first + silent + n * self._tpot
+        tpot = turn.behaviour.tpot
+        return first + silent + n * (self._tpot if tpot is None else tpot)
 
     def _stream(self, turn: _Turn, job: Job) -> None:
         dialect, connection = turn.dialect, turn.connection
@@ -194,13 +196,20 @@ class Origin:
             self._wait_until(turn, self._due(turn, job, 0))
         head = self._head(turn, HTTPStatus.OK, fields)
         connection.send(head + b"".join(map(chunk, dialect.opening(job))))
-        for n, text in enumerate(job.tokens):
-            event = chunk(dialect.token(job, text))
-            self._wait_until(turn, self._due(turn, job, n))
+        self._comment(turn, self._due(turn, job, 0))
+        for first, last, text in pieces(job.tokens, turn.behaviour.per_chunk):
+            event = chunk(dialect.token(job, first, text))
+            self._wait_until(turn, self._due(turn, job, last))
             connection.send(event)
             turn.arrival.sent.append(self._clock.now())
         self._wait_until(turn, self._due(turn, job, len(job.tokens)))
         connection.send(b"".join(map(chunk, dialect.closing(job))) + LAST_CHUNK)
+
+    def _comment(self, turn: _Turn, until: float) -> None:
+        """Comments while the model has nothing to say."""
+        while (every := turn.behaviour.comments) is not None and until - self._clock.now() > every:
+            turn.connection.wait(every)
+            turn.connection.send(chunk(b": keep-alive\n\n"))
 
     def _wait_until(self, turn: _Turn, due: float) -> None:
         turn.connection.wait(due - self._clock.now())

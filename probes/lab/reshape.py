@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
     from probes.lab.faults import Cut, Do
 
 _ENDS = {"lf": b"\n", "crlf": b"\r\n", "cr": b"\r"}
+
+
+_GOES_ON = 0x80
+"""The two highest bits of a byte that is not the first of its character."""
 
 
 class Reshaper:
@@ -23,6 +28,8 @@ class Reshaper:
         self._end = _ENDS[do.line_end]
         self._single = do.one_byte_writes
         self._events = events
+        self._rewrite = [(re.compile(found, re.DOTALL), put) for found, put in do.rewrite.items()]
+        self._decoded_by, self._cut_by = do.decoded_by, do.cut_by
         self._pending = b""
         self._seen_events = 0
         self._seen_bytes = 0
@@ -31,7 +38,7 @@ class Reshaper:
     def feed(self, payload: bytes) -> Iterator[bytes]:
         """The pieces that `payload` completes."""
         for part in self._parts(payload):
-            piece = self._within(part)
+            piece = self._within(self._changed(part) if self._events else part)
             if piece:
                 yield from self.written(piece)
             if self.cut:
@@ -58,6 +65,17 @@ class Reshaper:
         while b"\n\n" in self._pending:
             event, _, self._pending = self._pending.partition(b"\n\n")
             yield event + b"\n\n"
+
+    def _changed(self, event: bytes) -> bytes:
+        for found, put in self._rewrite:
+            event = found.sub(put, event.decode()).encode()
+        if size := self._decoded_by:
+            parts = (event[n : n + size] for n in range(0, len(event), size))
+            event = "".join(part.decode("utf-8", "replace") for part in parts).encode()
+        if size := self._cut_by:
+            parts = (event[n : n + size] for n in range(0, len(event), size))
+            event = b"".join(part[1:] if part[0] & 0xC0 == _GOES_ON else part for part in parts)
+        return event
 
     def _within(self, part: bytes) -> bytes:
         """What the cut leaves of this part."""

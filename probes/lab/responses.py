@@ -14,7 +14,7 @@ from probes.lab.dialects import CREATED, OpenAI, Refusal, event, is_cap, is_mess
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from probes.lab.dialects import Job
+    from probes.lab.jobs import Job
 
 _LEAST_CAP = 16  # OpenAI refuses a smaller one
 
@@ -53,7 +53,7 @@ class Responses(OpenAI):
         yield self._event("response.output_item.added", output_index=0, item=item)
         yield self._event("response.content_part.added", **_place(job), part=_part(""))
 
-    def token(self, job: Job, text: str) -> bytes:
+    def token(self, job: Job, n: int, text: str) -> bytes:  # noqa: ARG002 - a chat's first piece may open a call
         return self._event("response.output_text.delta", **_place(job), delta=text, logprobs=[])
 
     def closing(self, job: Job) -> Iterator[bytes]:

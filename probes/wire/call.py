@@ -6,10 +6,12 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from .lag import LAG
 from .tape import Tape
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class CallRecord:
     def __init__(self, now: Callable[[], float], settings: dict[str, Any]) -> None:
         self.now = now
         self.settings = settings
+        self._began = (now(), time.monotonic())
         self.ends = now() + settings["deadline"] if settings.get("deadline") is not None else None
         self.tapes: list[Tape] = []
         self.stopped: str | None = None
@@ -131,6 +134,21 @@ class CallRecord:
             self._end = None  # a late deadline must not cancel what its task does next
         for tape in self.tapes:
             tape.ended(self.stopped)
+        if self.settings.get("streamed"):
+            self._note_stalls()
+
+    def _note_stalls(self) -> None:
+        """When this process itself ran late, in the seconds of each exchange: what was stamped then may be off."""
+        here, machine = self._began
+        stalls = [
+            (
+                here + (since - machine) / self.settings["scale"],
+                here + (until - machine) / self.settings["scale"],
+            )
+            for since, until in LAG.since(machine)
+        ]
+        for tape in self.tapes:
+            tape.note_stalls(stalls)
 
     def results(self) -> list[dict[str, Any]]:
         return [tape.result() for tape in self.tapes]

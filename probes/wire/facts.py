@@ -116,6 +116,7 @@ class Facts:
             "finish_reason": said.finish_reason,
             "usage": said.usage,
             "usage_start": said.usage_start,
+            "usage_last": said.usage_last,
             "usages": said.usages,
             "errors": said.errors,
             "tool_calls": said.tools.result(),
@@ -141,7 +142,7 @@ class Facts:
             self._form("empty", "data:")
             return "b"
         if text[0] != "{" and text.strip() == "[DONE]":
-            self.said.terminal = "[DONE]"
+            self.said.terminal = self.said.terminal or "[DONE]"  # gateways add it to other dialects' own ends
             return "d"
         try:
             body, end = _raw_decode(text)  # half the price of json.loads, which is kept for blanks around

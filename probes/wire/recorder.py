@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import importlib
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from .aiohttp_session import observe_sessions
 from .async_backend import AsyncBackend
 from .backend import Backend
 from .call import CallRecord, current, under_way
+from .lag import LAG
 from .transport import AiohttpTransport, AsyncTransport, Transport
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def recording(
         if timer is not None:
             timer.daemon = True
             timer.start()
-        yield call
+        with LAG.watched() if streamed else nullcontext():
+            yield call
     finally:
         under_way.reset(token)
         if timer is not None:

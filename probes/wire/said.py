@@ -31,6 +31,7 @@ class Said:
         self.finish_reason: str | None = None
         self.usage: dict[str, Any] | None = None
         self.usage_start: dict[str, Any] | None = None
+        self.usage_last: dict[str, Any] | None = None
         self.usages = 0
         self.errors: list[Any] = []
         self.tokens = 0
@@ -65,6 +66,7 @@ class Said:
     def merge_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
             self.usages += 1
+            self.usage_last = usage
             self.usage = {**(self.usage or {}), **usage}
 
     def _token(self, channel: str, text: str, at: float) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _MAX_HEAD = 256 * 1024
+_MAX_STALLS = 64
 _HTTP = b"HTTP/"
 
 
@@ -100,6 +101,15 @@ class Tape:
     @property
     def head_sent(self) -> bool:
         return self._head_done
+
+    def note_stalls(self, stalls: Iterable[tuple[float, float]]) -> None:
+        """Those of the exchange, the longest of them where there are many; times of the clock that the tape was given."""
+        ended = self.marks.get("end", self.now())
+        own = [(since - self._start, until - self._start) for since, until in stalls]
+        own = [stall for stall in own if stall[1] >= 0 and stall[0] <= ended]
+        kept = sorted(sorted(own, key=lambda stall: stall[0] - stall[1])[:_MAX_STALLS])
+        if kept:
+            self.conditions["stalls"] = [[round(since, 6), round(until, 6)] for since, until in kept]
 
     def note_tls(self, secured: Any) -> None:
         self.conditions["tls"] = certificate_facts(secured)

@@ -1,0 +1,127 @@
+"""Does a streamed answer come back whole, with its end marker, through each client, and how fast?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.config import conversation
+from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged_or_astray
+from probes.kinds.completion import bound as bound_of_one
+from probes.kinds.conclude import conclude, is_good
+from probes.kinds.promised import missed
+from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.streaming import parsers, seen, usage
+from probes.kinds.streaming.baseline import CAP, PROOFS, learn
+from probes.kinds.streaming.clocks import stalled, timed
+from probes.model import Ask, Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from probes.model import Call, Case, Finding, Flow
+
+RECIPES = ("hello", "count", "script", "tool")
+_WHAT = {
+    "hello": "a stream",
+    "count": "a stream",
+    "script": "a stream of many scripts",
+    "tool": "a streamed tool call",
+}
+
+
+def streaming(case: Case) -> Flow:
+    recipe = str(case.params["recipe"])
+    ask = Ask(conversation(case.target), recipe=recipe, stream=True, cap=int(case.params["cap"]))  # type: ignore[arg-type]
+    calls = yield from asked_for(case, ask, None if recipe == "hello" else f"{case.kind}/{recipe}")
+    if recipe == "tool" and (declined := _declined(case, calls)) is not None:
+        return [declined]
+    calls, proof = yield from learn(case, calls)
+    calls = [parsers.as_read(case, call) for call in calls]
+    found = yield from judged_or_astray(case, calls, _WHAT[recipe])
+    told = [_told(case, finding, calls, proof) for finding in found]
+    more = [*parsers.unsafe(case, calls), *usage.uncounted(case, calls), *usage.counted_twice(case, calls)]
+    return told + more + _promised(case, calls)
+
+
+def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None) -> Finding:
+    """With the clocks of what is good, and with what else there is to say of the end and the bytes."""
+    own = [call for call in calls if call.last is not None and call.last.id in finding.evidence]
+    sdks = parsers.sdk_clients(case)
+    rows = [*seen.rows(finding, own, sdks), *parsers.rows(finding, own)]
+    found = replace(finding, figures={**finding.figures, **seen.figures(finding, own)})
+    if finding.verdict is Verdict.PASS:
+        exchanges = [call.last for call in own if call.last is not None]
+        measured = timed(exchanges, _side_by_side(case))
+        rows = [*measured.rows, *rows, *(usage.rows(exchanges[-1]) if exchanges else ())]
+        rows += (
+            [("no reason", f"no finish reason comes, as always from this endpoint: {proof}")] if proof else []
+        )
+        found = replace(
+            found, figures=measured.figures, conditions={**finding.conditions, **measured.conditions}
+        )
+    return replace(found, detail=(*finding.detail, *rows))
+
+
+def _side_by_side(case: Case) -> int:
+    return min(len(case.clients), case.target.limits.concurrency)
+
+
+def _promised(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """Of streams whose clock we can trust; where none is left, that is said."""
+    good = [call for call in calls if is_good(call)]
+    clean = [call for call in good if not _late(call)]
+    slo = case.target.slo
+    if good and not clean and (slo.ttft is not None or slo.tpot is not None):
+        return [
+            conclude(
+                case,
+                "probe.tainted",
+                reason=Reason.TAINTED,
+                title="What was promised was not measured: this process itself ran late",
+                evidence=tuple(call.last.id for call in good if call.last is not None),
+            )
+        ]
+    return missed(case, clean, _side_by_side(case))
+
+
+def _late(call: Call) -> bool:
+    marks = () if call.last is None else (call.last.timeline.upload_start, call.last.timeline.first_token)
+    return any(at is not None and call.last is not None and stalled(call.last, at) for at in marks)
+
+
+def _declined(case: Case, calls: Sequence[Call]) -> Finding | None:
+    """An API that takes no tools and says so itself is in order."""
+    refusals = [call.last for call in calls if call.last is not None and _refuses(call)]
+    if not calls or len(refusals) < len(calls):
+        return None
+    return conclude(
+        case,
+        "ok",
+        refusals[-1],
+        title="a request with tools is declined in the API's own words",
+        detail=(
+            ("seen", f"status {refusals[-1].status} for a request with a tool: tool calls were not tested"),
+        ),
+        evidence=tuple(exchange.id for exchange in refusals),
+    )
+
+
+def _refuses(call: Call) -> bool:
+    made = call.last.attribution if call.last is not None else None
+    return made is not None and made.code == "request.rejected"
+
+
+def bound(case: Case) -> Bound:
+    once = bound_of_one(case)
+    proofs = 1 + PROOFS
+    return Bound(once.requests + proofs, once.tokens + proofs * CAP * (1 + AGAIN), once.seconds)
+
+
+SPEC = KindSpec(
+    flow=streaming,
+    about="a streamed completion, proven by its end marker, with its clocks",
+    bound=bound,
+    defaults={"cap": 32, "patience": ANSWER_PATIENCE, "recipe": "hello", "deadline": None},
+    limits={"cap": (1, 100_000), "patience": (0.1, 3600), "recipe": RECIPES, "deadline": (0.1, 3600)},
+)

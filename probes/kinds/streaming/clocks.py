@@ -1,0 +1,168 @@
+"""How fast did the streams of a finding come: the five clocks, the gaps, and time per token?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from probes.kinds.length.side import counted, tpot
+from probes.kinds.words import duration
+from probes.model import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from probes.model import Exchange
+
+CLOCKS = {
+    "headers": "headers",
+    "first_byte": "first_byte",
+    "first_event": "first_event",
+    "ttft": "first_token",
+    "first_content": "first_content",
+}
+"""Figure → mark of the timeline. `ttft` is the first token of any channel, `first_content` the first that is shown."""
+LEAST_FOR_P99 = 100
+"""Samples: below, the highest of them is no percentile."""
+_P99 = 0.99
+_TOKENS, _NO_EVENTS = "vrk", "cb"
+_ROUNDING = 1e-6
+
+
+class Timed(NamedTuple):
+    """`readings` are all that were looked at, `tainted` those of them that a stall of our own may have made late."""
+
+    figures: dict[str, Figure]
+    rows: list[tuple[str, str]]
+    conditions: dict[str, Any]
+
+
+def timed(exchanges: Sequence[Exchange], concurrency: int) -> Timed:
+    """Times from the first byte of the request sent, of cold clients on fresh connections; nothing is claimed of caches."""
+    readings = _Readings()
+    figures = {name: f for name, mark in CLOCKS.items() if (f := _clock(exchanges, mark, readings))}
+    pace = [
+        value
+        for e in exchanges
+        if readings.take(e, e.timeline.first_token, e.timeline.last_token)
+        and (value := tpot(e, counted(e))) is not None
+    ]
+    figures |= {"tpot": _middle(pace, "s/token")} if pace else {}
+    for name, times in _COLUMNS.items():
+        figures |= _gaps(name, [gap for e in exchanges for gap in _apart(e, times(e), readings)])
+    figures |= _beats(exchanges)
+    conditions = {"client": "cold", "cache": "unknown", "concurrency": concurrency}
+    if readings.tainted:
+        conditions["tainted"] = readings.tainted
+    return Timed(figures, [*_rows(exchanges, figures), *readings.row()], conditions)
+
+
+class _Readings:
+    """Which readings of our clock are to be trusted."""
+
+    def __init__(self) -> None:
+        self.tainted = self.all = 0
+        self._longest = 0.0
+
+    def take(self, exchange: Exchange, *marks: float | None) -> bool:
+        """Whether none of the marks fell into a stall."""
+        if None in marks:
+            return False
+        self.all += 1
+        found = [stall for mark in marks if mark is not None and (stall := stalled(exchange, mark))]
+        self.tainted += bool(found)
+        self._longest = max([self._longest, *(until - since for since, until in found)])
+        return not found
+
+    def row(self) -> list[tuple[str, str]]:
+        if not self.tainted:
+            return []
+        lag = f"this process itself ran up to {duration(self._longest)} late"
+        return [
+            ("tainted", f"{self.tainted} of {self.all} readings of the clock are left out: {lag} meanwhile")
+        ]
+
+
+def stalled(exchange: Exchange, at: float) -> tuple[float, float] | None:
+    """The stall of our own in which a mark was made: what it stamps may have come before."""
+    for since, until in exchange.conditions.get("stalls") or ():
+        if since - _ROUNDING <= at <= until + (until - since):
+            return since, until
+    return None
+
+
+def _clock(exchanges: Sequence[Exchange], mark: str, readings: _Readings) -> Figure | None:
+    times = []
+    for exchange in exchanges:
+        start, at = exchange.timeline.upload_start or 0.0, getattr(exchange.timeline, mark)
+        if at is not None and readings.take(exchange, start, at):
+            times.append(at - start)
+    return _middle(times, "s") if times else None
+
+
+def _middle(values: Sequence[float], unit: str) -> Figure:
+    return Figure(median(values), unit, len(values), min(values), max(values))
+
+
+def _of_events(exchange: Exchange, wanted: str = "", unwanted: str = "") -> list[float]:
+    columns = zip(exchange.event_times, exchange.event_kinds, strict=False)
+    return [at for at, kind in columns if (kind in wanted if wanted else kind not in unwanted)]
+
+
+_COLUMNS: dict[str, Callable[[Exchange], Sequence[float]]] = {
+    "transport_gap": lambda exchange: exchange.chunk_times,
+    "event_gap": lambda exchange: _of_events(exchange, unwanted=_NO_EVENTS),
+    "chunk_gap": lambda exchange: _of_events(exchange, wanted=_TOKENS),
+}
+"""Between any two bytes read, between two events that a client is told of, and between two chunks that hold tokens."""
+
+
+def _apart(exchange: Exchange, times: Iterable[float], readings: _Readings) -> list[float]:
+    return [later - sooner for sooner, later in pairwise(times) if readings.take(exchange, sooner, later)]
+
+
+def _gaps(name: str, gaps: Sequence[float]) -> dict[str, Figure]:
+    """The median of chunk gaps and the longest of all; a p99 only of enough samples."""
+    if not gaps:
+        return {}
+    found = {f"{name}_max": Figure(max(gaps), "s", len(gaps))}
+    if name == "chunk_gap":
+        found = {name: _middle(gaps, "s"), **found}
+    if len(gaps) >= LEAST_FOR_P99:
+        found[f"{name}_p99"] = Figure(sorted(gaps)[math.ceil(_P99 * len(gaps)) - 1], "s", len(gaps))
+    return found
+
+
+def _beats(exchanges: Sequence[Exchange]) -> dict[str, Figure]:
+    """Heartbeats by their kind, of all streams together."""
+    seen: Counter[str] = Counter()
+    for exchange in exchanges:
+        seen.update({kind: row["n"] for kind, row in (exchange.facts.get("heartbeats") or {}).items()})
+    return {f"heartbeats_{kind}": Figure(n, "heartbeats", len(exchanges)) for kind, n in seen.items()}
+
+
+def _rows(exchanges: Sequence[Exchange], figures: dict[str, Figure]) -> list[tuple[str, str]]:
+    """The clocks in the order in which they stop, and what a chunk was."""
+    words = {
+        "headers": "headers",
+        "first_event": "first event",
+        "ttft": "first token",
+        "first_content": "first text",
+    }
+    said = [f"{word} {duration(figures[name].value)}" for name, word in words.items() if name in figures]
+    rows = [("clocks", ", ".join(said))] if said else []
+    usage = sum(counted(e) or 0 for e in exchanges)
+    chunks = sum(int(e.facts.get("tokens") or 0) for e in exchanges)
+    if chunks and usage > chunks and all(counted(e) for e in exchanges):
+        rows.append(
+            ("chunks", f"{usage} tokens by usage came in {chunks} chunks: a chunk gap is no time per token")
+        )
+    thought = sum(int((e.facts.get("channels") or {}).get("reasoning") or 0) for e in exchanges)
+    if thought:
+        rows.append(
+            ("reasoning", "reasoning comes before the text that is shown; the first token is one of it")
+        )
+    return rows
