@@ -168,7 +168,7 @@ def alike(row, other):
     return all(v is None or getattr(other.expect, f.name) == v for f in fields(row.expect) if (v := getattr(row.expect, f.name)))  # fmt: skip
 
 
-@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst"])
+@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst", "streams"])
 def test_the_healthy_lab_bears_no_trouble(suite):
     """No row that expects trouble holds where nothing is wrong."""
     rows = [row for row in SHUFFLED if row.suite == suite and row.expect.verdict is not Verdict.PASS]
@@ -179,7 +179,8 @@ def test_the_healthy_lab_bears_no_trouble(suite):
 def test_every_pass_row_fails_somewhere():
     """What is asked of the healthy lab is not said of one that refuses everybody."""
     blocked = {
-        suite: run_of("block-all", suite, "openai") for suite in ("identity", "smoke", "edge", "burst")
+        suite: run_of("block-all", suite, "openai")
+        for suite in ("identity", "smoke", "edge", "burst", "streams")
     }
     blocked["keepalive"] = run_of(
         "close-after-each", "keepalive", "openai"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import endpoints
-from probes.kinds.completion import AGAIN, asked_for, judged
+from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged
 from probes.kinds.conclude import is_good
 from probes.kinds.spec import Bound, KindSpec
 from probes.model import Ask
@@ -45,8 +45,8 @@ SPEC = KindSpec(
     flow=responses,
     about="an answer of the Responses API, plain and streamed, proven by its shape and its last event",
     bound=bound,
-    defaults={"cap": 32},
-    limits={"cap": (LEAST_CAP, 100_000)},
+    defaults={"cap": 32, "patience": ANSWER_PATIENCE},
+    limits={"cap": (LEAST_CAP, 100_000), "patience": (0.1, 3600)},
     unfit=undeclared,
     converses=False,
 )

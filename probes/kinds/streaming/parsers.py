@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.streaming.seen import SDKS, software
 from probes.kinds.words import listed
-from probes.model import Attribution, Confidence, Layer
+from probes.model import Ask, Attribution, Confidence, Layer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,7 @@ _UNSAFE = {
     ),
 }
 """Form → dialects, the SDK that was seen to break on it, the form in words, and what the SDK does with it."""
+_DIALECT_OF = {"chat": "openai.chat", "responses": "openai.responses", "messages": "anthropic.messages"}
 _SEEN_WITH = {"openai-py": "3.57.0", "anthropic-py": "2.14.0"}
 
 
@@ -82,6 +83,18 @@ def rows(finding: Finding, calls: Sequence[Call]) -> list[tuple[str, str]]:
     return found
 
 
+def _holds(call: Call, form: str, dialects: str) -> str | None:
+    """The first line of the form, of a stream in one of the dialects; of a stream that was left before it said in which,
+    it is the one that was asked for.
+    """
+    if call.last is None or not isinstance(call.trial.request, Ask):
+        return None
+    facts = call.last.facts
+    dialect = facts.get("dialect") or _DIALECT_OF.get(call.trial.request.endpoint)
+    found = (facts.get("forms") or {}).get(form)
+    return str(found["line"]) if found and dialect in dialects.split() else None
+
+
 def unsafe(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """One finding for each legal form on the wire that a named SDK can't read; none for one that an SDK of this run did
     read.
@@ -89,25 +102,18 @@ def unsafe(case: Case, calls: Sequence[Call]) -> list[Finding]:
     found = []
     read = {call.trial.client for call in calls if is_good(call) and call.raised is None}
     for form, (dialects, sdk, words, does) in _UNSAFE.items():
-        seen = [
-            call
-            for call in calls
-            if call.last is not None
-            and form in (call.last.facts.get("forms") or {})
-            and call.last.facts.get("dialect") in dialects.split()
-        ]
+        seen = [call for call in calls if _holds(call, form, dialects) is not None]
         own = [call for call in seen if call.trial.client.startswith(sdk)]
         if not seen or any(call.trial.client in read for call in own):
             continue
         who = listed(sorted(set(map(software, own)))) if own else f"{sdk} {_SEEN_WITH[sdk]}"
-        last = (own or seen)[-1].last
-        assert last is not None
-        line = last.facts["forms"][form]["line"]
+        shown = (own or seen)[-1]
+        line = _holds(shown, form, dialects) or ""
         found.append(
             conclude(
                 case,
                 "stream.sdk_unsafe",
-                last,
+                shown.last,
                 title=f"The stream holds {words}: legal, but {who} can't read it",
                 detail=(
                     ("seen", f"{line[:80]!r} through {listed(sorted({c.trial.client for c in seen}))}"),
