@@ -1,0 +1,323 @@
+"""What is told of streams: clocks and gaps, how they ended, which SDK can't read them, and what an endpoint never says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from canned import ALL, HTTPX, OPENAI, answer, as_text, attributed, case, told
+from exchanges import exchange, stream_facts
+
+from probes.kinds.streaming.clocks import LEAST_FOR_P99, stalled, timed
+from probes.model import Raised, Slo, Timeline, Verdict
+
+EVENTS = {"content-type": "text/event-stream"}
+USAGE = {"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17}
+LINE = Timeline(
+    upload_start=0.1, upload_end=0.1, headers=0.2, first_byte=0.2, first_event=0.3, first_token=0.5, first_content=0.9,
+    last_token=1.2, last_byte=1.3, end=1.3,
+)  # fmt: skip
+
+
+def stream(kinds="orvvvvovd", every=0.1, start=0.2, stalls=(), line=LINE, **facts):
+    times = tuple(round(start + n * every, 6) for n in range(len(kinds)))
+    seen = exchange(
+        200, b"data: {}\n\n", EVENTS, facts=stream_facts(**{"usage": USAGE, **facts}), stream=True
+    )
+    conditions = {"stalls": [list(s) for s in stalls]} if stalls else {}
+    seen = replace(seen, timeline=line, chunk_times=times, chunk_sizes=(9,) * len(times), event_times=times, event_kinds=kinds, conditions=conditions)  # fmt: skip
+    return attributed(seen)
+
+
+# --- clocks ----------------------------------------------------------------------------------------------
+
+
+def test_five_clocks_each_from_the_first_byte_sent():
+    """A role-only chunk stops the event clock, reasoning that of tokens, visible text the last; TPOT by the usage."""
+    figures = timed([stream()], 4).figures
+    seconds = {
+        name: round(figures[name].value, 6)
+        for name in ("headers", "first_byte", "first_event", "ttft", "first_content")
+    }
+    assert seconds == {
+        "headers": 0.1,
+        "first_byte": 0.1,
+        "first_event": 0.2,
+        "ttft": 0.4,
+        "first_content": 0.8,
+    }
+    assert round(figures["tpot"].value, 6) == round(0.7 / 7, 6)
+    assert (figures["tpot"].unit, figures["ttft"].n) == ("s/token", 1)
+
+
+def test_no_time_per_token_without_a_usage():
+    """Chunks are not tokens."""
+    figures = timed([stream(usage=None)], 1).figures
+    assert "tpot" not in figures
+    assert "chunk_gap" in figures
+
+
+def test_gaps_between_bytes_between_events_and_between_chunks():
+    """Comments are bytes and no events, a ping is an event, a chunk gap is between chunks that hold tokens."""
+    seen = stream("occcvccpccvd")
+    figures = timed([seen], 1).figures
+    longest = {
+        name: round(figures[f"{name}_max"].value, 6) for name in ("transport_gap", "event_gap", "chunk_gap")
+    }
+    assert longest == {"transport_gap": 0.1, "event_gap": 0.4, "chunk_gap": 0.6}
+    assert (figures["transport_gap_max"].n, figures["event_gap_max"].n, figures["chunk_gap"].n) == (11, 4, 1)
+
+
+@pytest.mark.parametrize("gaps", [LEAST_FOR_P99 - 1, LEAST_FOR_P99])
+def test_no_p99_of_fewer_samples_than_it_takes(gaps):
+    """Below a hundred it is the maximum by another name."""
+    figures = timed([stream("v" * (gaps + 1))], 1).figures
+    assert ("chunk_gap_p99" in figures) == (gaps >= LEAST_FOR_P99)
+
+
+def test_heartbeats_by_their_kind():
+    """Of all streams together."""
+    beats = {"comment": {"n": 2, "first": 0, "last": 1}, "ping": {"n": 1, "first": 0, "last": 0}}
+    figures = timed([stream(heartbeats=beats), stream(heartbeats=beats)], 1).figures
+    assert (figures["heartbeats_comment"].value, figures["heartbeats_ping"].value) == (4, 2)
+    assert "heartbeats_blank" not in figures
+
+
+def test_a_reading_during_a_stall_of_our_own_is_left_out_and_counted():
+    """What is stamped while this process is late may have come before."""
+    clean, late = stream(), stream(stalls=[(0.48, 0.52)])
+    both = timed([clean, late], 2)
+    assert both.figures["ttft"].n == 1
+    assert both.figures["headers"].n == 2
+    assert both.conditions["tainted"] >= 1
+    assert [row for row in both.rows if row[0] == "tainted"]
+    assert "ttft" not in timed([late], 1).figures
+    assert "tainted" not in timed([clean], 1).conditions
+
+
+@pytest.mark.parametrize(("at", "late"), [(0.9, False), (1.0, True), (1.2, True), (1.4, True), (1.5, False)])
+def test_how_long_a_stall_taints(at, late):
+    """As long again as it took, for what had piled up to be read."""
+    assert bool(stalled(stream(stalls=[(1.0, 1.2)]), at)) == late
+
+
+def test_the_figures_carry_their_conditions():
+    """Client, cache and concurrency stand beside them in the finding."""
+    findings, _ = told(case("streaming"), lambda _: stream())
+    (found,) = findings
+    assert {"ttft", "tpot", "headers", "event_gap_max"} <= set(found.figures)
+    assert {"client", "cache", "concurrency"} <= set(found.conditions)
+    assert found.figures["ttft"].n == len(ALL)
+
+
+def test_a_promise_is_not_judged_by_tainted_samples():
+    """Where no other is left, that is said."""
+    asked = case("streaming")
+    asked = replace(asked, target=replace(asked.target, slo=Slo(ttft=0.1)))
+    findings, _ = told(asked, lambda _: stream(stalls=[(0.48, 0.52)]))
+    assert [f.code for f in findings] == ["ok", "probe.tainted"], as_text(findings)
+    findings, _ = told(asked, lambda _: stream())
+    assert [f.code for f in findings] == ["ok", "slo.missed"], as_text(findings)
+
+
+# --- ends ------------------------------------------------------------------------------------------------
+
+
+def ended(error=None, end=100.0, last_byte=99.9, **facts):
+    line = replace(LINE, last_token=min(last_byte, end), last_byte=last_byte, end=end)
+    seen = stream(
+        line=line,
+        terminal=None,
+        finish_reason=None,
+        usage=None,
+        tokens=100,
+        **{"complete": not error, **facts},
+    )
+    return attributed(
+        replace(
+            exchange(200, b"data: {}\n\n", EVENTS, facts=seen.facts, stream=True, error=error), timeline=line
+        )
+    )
+
+
+def only(findings):
+    (found,) = findings
+    return found, dict(found.detail)
+
+
+@pytest.mark.parametrize(
+    ("seen", "how"),
+    [
+        (ended(("closed", "body")), "by a close without the end of its framing, 99.9 s after the request, while chunks were coming"),
+        (ended(("reset", "body"), end=100.0, last_byte=10.0), "by a reset, 99.9 s after the request and after 90.0 s of silence"),
+        (ended(), "tidily, without its end marker, 99.9 s after the request, while chunks were coming"),
+    ],
+    ids=["at an age", "after silence", "tidily"],
+)  # fmt: skip
+def test_how_and_when_a_stream_was_cut(seen, how):
+    """With the age and the silence as figures, and that it was the same each time."""
+    found, rows = only(told(case("streaming"), lambda _: seen)[0])
+    assert found.code == "stream.truncated"
+    assert rows["ended"] == how
+    assert rows["each time"].startswith("3 streams ended")
+    assert found.figures["age"].value == pytest.approx(99.9)
+
+
+def test_what_an_error_inside_a_stream_stands_for():
+    """Its logical status, and whether a retry would pay for output again."""
+    error = {"type": "overloaded_error", "message": "Overloaded"}
+    seen = stream(errors=[error], terminal=None, finish_reason=None, tokens=0)
+    found, rows = only(told(case("streaming"), lambda _: seen)[0])
+    assert (found.code, found.retryable) == ("stream.error_event", True)
+    assert "status 529 under HTTP 200" in rows["stands for"]
+    assert "no output was delivered" in rows["stands for"]
+
+
+# --- SDKs ------------------------------------------------------------------------------------------------
+
+FORMS = {"meta": {"n": 1, "line": "retry: 3000"}}
+
+
+class Sdk:
+    """A server whose stream an SDK reads in its own way."""
+
+    def __init__(self, asked, seen, returned=None, raised=None):
+        self.case, self._seen, self._how = asked, seen, {"returned": returned, "raised": raised}
+
+    def findings(self):
+        from canned import Server
+
+        from probes.runner import judge
+
+        server = Server(self.case, lambda _: self._seen)
+        inner = server._call
+
+        def call(trial, repeat):
+            made = inner(trial, repeat)
+            return replace(made, **self._how) if trial.client == OPENAI.name else made
+
+        server._call = call
+        return judge(self.case, server)
+
+
+def test_a_good_stream_that_an_sdk_raised_on_is_the_sdks():
+    """The others are good; the form that it fails on is named with its version, to the operator too."""
+    seen = stream(forms=FORMS)
+    findings = Sdk(
+        case("streaming"), seen, raised=Raised("json.JSONDecodeError", "Expecting value")
+    ).findings()
+    codes = {f.code: f for f in findings}
+    assert set(codes) == {"client.parser", "ok", "stream.sdk_unsafe"}, as_text(findings)
+    assert codes["client.parser"].client == OPENAI.name
+    assert "OpenAI/Python 3.57.0" in codes["stream.sdk_unsafe"].title
+    assert {f.verdict for f in findings} == {Verdict.PASS, Verdict.WARN}
+
+
+def test_an_sdk_that_hands_over_nothing_has_failed_too():
+    """Though it raised nothing."""
+    findings = Sdk(case("streaming"), stream(), returned="0 chunks: ").findings()
+    assert [f.code for f in findings] == ["client.parser", "ok"], as_text(findings)
+
+
+def test_a_form_that_this_runs_sdk_reads_breaks_none():
+    """What was seen elsewhere says nothing against it."""
+    findings = Sdk(case("streaming"), stream(forms=FORMS), returned="9 chunks: Hello").findings()
+    assert [f.code for f in findings] == ["ok"], as_text(findings)
+    unseen, _ = told(case("streaming", clients=(HTTPX,)), lambda _: stream(forms=FORMS))
+    assert [f.code for f in unseen] == ["ok", "stream.sdk_unsafe"], as_text(unseen)
+
+
+def test_a_client_that_left_a_stream_was_not_cut_off():
+    """What came is in order as far as it came."""
+    seen = stream(complete=None, terminal=None, finish_reason=None, forms=FORMS)
+    found = told(case("streaming", clients=(OPENAI,)), lambda _: seen)[0]
+    assert [f.code for f in found] == ["client.parser", "stream.sdk_unsafe"], as_text(found)
+
+
+# --- finish reasons --------------------------------------------------------------------------------------
+
+BARE = {"finish_reason": None, "usage": {"prompt_tokens": 9, "completion_tokens": 24}}
+
+
+@pytest.mark.parametrize(
+    ("plain", "again", "code"),
+    [
+        ({"finish_reason": None}, BARE, "ok"),
+        ({"finish_reason": "stop"}, BARE, "ok"),
+        ({"finish_reason": "stop"}, {**BARE, "usage": {"completion_tokens": 5}}, "stream.masked"),
+        ({"finish_reason": "stop"}, {**BARE, "usage": None}, "stream.masked"),
+        ({"finish_reason": "stop"}, {**BARE, "terminal": None}, "stream.masked"),
+        ({"finish_reason": "stop"}, {**BARE, "finish_reason": "stop"}, "stream.masked"),
+        ({"finish_reason": "stop"}, {**BARE, "errors": [{"code": 1}]}, "stream.masked"),
+    ],
+    ids=["never gives one", "whole by usage", "fewer tokens", "no usage", "no end", "gives one after all", "an error"],
+)  # fmt: skip
+def test_an_endpoint_that_never_gives_a_reason_is_learnt_only_when_proven(plain, again, code):
+    """By its other answers, or by as many tokens as were asked for; else a missing reason is a masked cut."""
+
+    def mind(asked):
+        if asked.trial.label == "baseline/plain":
+            good = answer("good")
+            return attributed(replace(good, facts={**good.facts, "complete": True, **plain}))
+        return stream(**(again if asked.trial.label.startswith("baseline") else BARE))
+
+    findings, _ = told(case("streaming"), mind)
+    assert findings[0].code == code, as_text(findings)
+
+
+def test_a_missing_reason_beside_good_streams_is_a_cut():
+    """One that gives a reason shows that the endpoint does; nothing is asked to learn."""
+    findings, server = told(
+        case("streaming"), lambda asked: stream(**(BARE if asked.client == "curl" else {}))
+    )
+    assert {f.code for f in findings} == {"stream.masked", "ok"}, as_text(findings)
+    assert not [label for label in server.asked if label.startswith("baseline")]
+
+
+# --- usage and tools -------------------------------------------------------------------------------------
+
+
+def test_usage_that_was_asked_for_and_did_not_come():
+    """A warning, with how often."""
+    findings, _ = told(
+        case("streaming"), lambda asked: stream(**({"usage": None} if asked.client == "curl" else {}))
+    )
+    assert [f.code for f in findings] == ["ok", "stream.no_usage"], as_text(findings)
+    assert (findings[1].observed.k, findings[1].observed.n) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("start", "last", "codes"),
+    [
+        ({"input_tokens": 0, "output_tokens": 1}, {"input_tokens": 21, "output_tokens": 8}, ["ok", "stream.usage_differs"]),
+        ({"input_tokens": 21, "output_tokens": 1}, {"input_tokens": 21, "output_tokens": 8}, ["ok"]),
+        ({"input_tokens": 21, "output_tokens": 1}, {"output_tokens": 8}, ["ok"]),
+    ],
+    ids=["differ", "twice the same", "once"],
+)  # fmt: skip
+def test_usage_at_both_ends(start, last, codes):
+    """Output differs by design; the same prompt twice is only noted."""
+    findings, _ = told(
+        case("streaming"), lambda _: stream(usage_start=start, usage_last=last, usage={**start, **last})
+    )
+    assert [f.code for f in findings] == codes, as_text(findings)
+    noted = "input_tokens" in last and len(codes) == 1
+    assert bool([row for row in findings[0].detail if row[0] == "usage"]) == noted
+
+
+def test_an_api_that_takes_no_tools_is_in_order_and_any_other_refusal_is_not():
+    """It says so in its own words; a block page is none of them."""
+    findings, _ = told(case("streaming", recipe="tool"), lambda _: "rejected")
+    assert [(f.code, f.verdict) for f in findings] == [("ok", Verdict.PASS)], as_text(findings)
+    findings, _ = told(case("streaming", recipe="tool"), lambda _: "refused")
+    assert Verdict.PASS not in {f.verdict for f in findings}, as_text(findings)
+
+
+@pytest.mark.parametrize(("reason", "code"), [("tool_calls", "stream.masked"), ("length", "ok")])
+def test_half_a_tool_call_is_a_cut_unless_the_cap_made_it_so(reason, code):
+    """By its brackets, whatever the end looks like."""
+    findings, _ = told(
+        case("streaming", recipe="tool"),
+        lambda _: stream(finish_reason=reason, tool_calls={"n": 1, "cut": 1}),
+    )
+    assert findings[0].code == code, as_text(findings)

@@ -1,0 +1,56 @@
+"""Does the probe notice when it runs late itself?"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from probes.wire.lag import BOUND, LAG, Lag
+from probes.wire.recorder import recording
+
+
+def hog(seconds):
+    """Keeps every other thread of this process from running."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(10)
+    try:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            pass
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_stall_is_told_with_its_time():
+    """From when a tick was due until it came, however long that was."""
+    lag = Lag()
+    began = time.monotonic()
+    with lag.watched():
+        while not any(thread.name == "lag" for thread in threading.enumerate()):
+            time.sleep(0.001)
+        time.sleep(0.02)
+        hog(0.2)
+        time.sleep(0.05)
+    stalls = lag.since(began)
+    assert max(until - since for since, until in stalls) > 0.1
+    assert all(until - since > BOUND for since, until in stalls)
+    assert lag.since(time.monotonic() + 1) == []
+
+
+def test_nobody_ticks_when_nobody_watches():
+    """The thread ends with its last watcher."""
+    lag = Lag()
+    with lag.watched(), lag.watched():
+        pass
+    ours = [thread for thread in threading.enumerate() if thread.name == "lag"]
+    for thread in ours:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in ours) or LAG._watchers
+
+
+def test_only_streams_are_watched():
+    """A plain answer has no clock that a stall of a few milliseconds would spoil."""
+    for streamed in (False, True):
+        with recording(time.monotonic, streamed=streamed):
+            assert bool(LAG._watchers) == streamed
