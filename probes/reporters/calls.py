@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 MOST = 300
 """Calls of a page; those that trouble was read from come before the others."""
+_SAID = 300
 _KEY = (
-    ("tokens", "▙", "tokens so far, a step for each part of the answer"),
+    ("tokens", "▙", "the answer so far, in parts: what one event of the stream brings, often one token"),
     ("gaps", "█", "silence: no token for much longer than usual"),
     ("beats", "◆", "heartbeat: a comment or a ping, which keeps the connection open and says nothing"),
     ("ink", "✓", "whole: a finish reason, then the end marker"),
@@ -95,7 +96,7 @@ def _explained(*, plots: bool) -> Iterator[str]:
     yield "<details>"
     yield "<summary>How to read a plot</summary>"
     yield (
-        "<p>Time runs to the right, from the moment the request was sent whole; the line climbs with each token. A healthy "
+        "<p>Time runs to the right, from the moment the request was sent whole; the line climbs with each part of the answer. A healthy "
         "stream is flat until its first token, then climbs evenly to the end. A flat stretch is a user who waits. A line "
         "that stays flat and then jumps is an answer that somebody on the way held back until it was whole.</p>"
     )
@@ -123,7 +124,9 @@ def _call(
     )
     yield f'<div id="c{number}">'
     if call.raised is not None:
-        yield f"<p>The client told its user: {text(f'{call.raised.type}: {call.raised.text}'[:300])}</p>"
+        yield f"<p>The client told its user: {text(f'{call.raised.type}: {call.raised.text}'[:_SAID])}</p>"
+    elif call.returned is not None and not whole:
+        yield f"<p>The client raised nothing; its user got: {text(call.returned[:_SAID])}</p>"
     for n, exchange in enumerate(call.exchanges, 1):
         name = trial.client if len(call.exchanges) == 1 else f"request {n}"
         yield from _exchange(exchange, name, f"c{number}-{n}", numbers)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from probes.reporters.tracks import Track
 
-POINTS = 300
+POINTS = 240
 """Parts of the time that a curve is drawn in; a stream's own gaps are kept whatever their part."""
 _TICKS = 1_000_000
 _GAPS = 12
 
 
 def columns(track: Track) -> dict[str, object]:
-    """`unit`: seconds of one tick. In ticks from the request on: `at` and `tokens` are the curve, each as the difference
-    to the one before; `beats`, `gaps` (begin, end) and `end`.
+    """`unit`: seconds of one tick. In ticks from the request on: `at` and `tokens` are the curve, and `beats`, each as the
+    difference to the one before; `gaps` (begin, end) and `end`.
     """
     unit = 10.0 ** (math.floor(math.log10(max(track.end, 1e-3))) + 1) / _TICKS
     points = list(_thinned(track.arrivals, track.end / POINTS))
@@ -34,7 +34,7 @@ def columns(track: Track) -> dict[str, object]:
         "unit": unit,
         "at": list(_steps(tick(at) for at, _ in points)),
         "tokens": list(_steps(tokens for _, tokens in points)),
-        "beats": sorted({tick(at) for at in _apart(track.beats, track.end / POINTS)}),
+        "beats": list(_steps(sorted({tick(at) for at in _apart(track.beats, track.end / POINTS)}))),
         "gaps": [[tick(begin), tick(end)] for begin, end in sorted(longest)],
         "end": tick(track.end),
     }

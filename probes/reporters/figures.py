@@ -26,12 +26,13 @@ _PHASES = (
     ("first_event", "to the first event"),
     ("first_token", "to the first token"),
     ("first_content", "to visible text"),
+    ("last_token", "tokens"),
     ("last_byte", "rest of the body"),
 )
 _NEXT = {"dns": "name look-up", "connect": "connect", "tls": "TLS", "upload": "sending"}
 _ROWS, _WIDTH = 10, 100
-_LAST = 600
-"""Characters that came last and are shown as they are."""
+_LAST, _LINES = 800, 12
+"""Characters, and lines with something in them, that came last and are shown as they are."""
 
 
 class Phase(NamedTuple):
@@ -62,7 +63,7 @@ def phases(exchange: Exchange) -> list[Phase]:
             continue
         if mark == "upload_end" and line.upload_start is not None:
             before = max(before, min(line.upload_start, at))
-        if at > before or mark != "first_content":
+        if at > before or mark not in {"first_content", "last_token"}:
             found.append(Phase(name, before, max(at, before)))
         before = max(before, at)
     if exchange.error is not None and line.end is not None and line.end > before:
@@ -106,23 +107,30 @@ def group(tracks: Sequence[Track], numbers: Mapping[str, int], place: str) -> It
     whole = span(tracks)
     if not tracks:
         return
-    top = max(sum(n for _, n in track.arrivals) for track in tracks)
+    top = max((sum(n for _, n in t.arrivals) for t in tracks if is_stream(t.exchange)), default=0)
     yield f'<div class="tracks" id="{place}">'
     if drawn := drawing(tracks, _WIDTH, ascii_only=False):
         yield f'<pre class="wide fallback" aria-hidden="true">{lines(chr(10).join(drawn))}</pre>'
     for track in tracks:
         label = text(track.label)
         yield "<figure>"
-        yield f"<figcaption><strong>{label}</strong> {text(story(track))}</figcaption>"
+        yield f"<figcaption><strong>{label}</strong>: {text(story(track))}</figcaption>"
         number = numbers.get(track.exchange.id)
         if number is not None and whole > 0:
             yield (
-                f'<div class="plot" data-columns="{number}" data-start="{track.start:.6f}" data-span="{whole:.6f}" data-top="{top}" '
+                f'<div class="plot" data-columns="{number}" data-start="{track.start:.6f}" data-span="{whole:.6f}" {_height(track, top)} '
                 f'data-end="{_ending(track)}" data-label="{label}"></div>'
             )
             yield '<p class="readout"></p>'
         yield "</figure>"
     yield "</div>"
+
+
+def _height(track: Track, top: int) -> str:
+    """Streams share their scale, in parts, which need not be tokens; what came in one piece is as many as its usage says."""
+    if is_stream(track.exchange):
+        return f'data-top="{top}" data-unit="part"'
+    return f'data-top="{sum(n for _, n in track.arrivals)}" data-unit="token"'
 
 
 def _ending(track: Track) -> str:
@@ -133,7 +141,7 @@ def _ending(track: Track) -> str:
 
 
 def arrivals(track: Track) -> Iterator[str]:
-    """The plot in numbers: tokens, heartbeats and the longest silence in each tenth of the time."""
+    """The plot in numbers: parts with tokens, heartbeats and the longest silence in each tenth of the time."""
     came, beats, gaps = track.arrivals, track.beats, track.silences(0.0)
     part = track.end / _ROWS
     if not came or part <= 0:
@@ -142,7 +150,7 @@ def arrivals(track: Track) -> Iterator[str]:
     yield "<summary>The plot as a table</summary>"
     yield '<table class="numbers">'
     heads = "".join(
-        f'<th scope="col">{head}</th>' for head in ("time", "tokens", "heartbeats", "longest silence")
+        f'<th scope="col">{head}</th>' for head in ("time", "parts", "heartbeats", "longest silence")
     )
     yield f"<thead><tr>{heads}</tr></thead>"
     yield "<tbody>"
@@ -166,13 +174,14 @@ def arrivals(track: Track) -> Iterator[str]:
 
 def last_words(exchange: Exchange) -> Iterator[str]:
     """How the body ended, as it came."""
-    kept = (exchange.body_tail or exchange.body_head).decode("utf-8", "replace")
-    if not kept.strip():
+    kept = (exchange.body_tail or exchange.body_head)[-_LAST:].decode("utf-8", "replace")
+    last = [line for line in kept.splitlines() if line.strip()][-_LINES:]
+    if not last:
         return
-    more = "… " if exchange.body_bytes > _LAST else ""
+    more = "… " if exchange.body_bytes > len("\n".join(last).encode()) else ""
     yield "<details>"
     yield "<summary>What came last, as it came</summary>"
-    yield f"<pre>{more}{lines(kept[-_LAST:])}</pre>"
+    yield f"<pre>{more}{lines(chr(10).join(last))}</pre>"
     yield "</details>"
 
 

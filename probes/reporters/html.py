@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _LINKS = 8
+_PLOTS = 3
+"""Of one finding; of a call that was repeated, or of many clients that met the same, the rest stands with the calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     yield f'<article id="f{number}">'
     yield f"<h2>{_verdict(finding)} {text(finding.title)}</h2>"
     yield f'<p class="soft">{text(tagged(finding))} · {text(" · ".join(filter(None, places)))}</p>'
-    drawn = tracks(finding, elsewhere.seen) if finding.verdict is not Verdict.PASS else []
+    drawn = tracks(finding, elsewhere.seen)[:_PLOTS] if finding.verdict is not Verdict.PASS else []
     yield from group(drawn, elsewhere.columns, f"f{number}-plots")
     yield "<dl>"
     for label, said in rows(finding):

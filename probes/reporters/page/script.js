@@ -11,7 +11,7 @@
     colours = Object.fromEntries(["tokens", "beats", "gaps", "ends", "ink", "grid"].map((name) => [name, colour(name)]));
   }
 
-  // The curve of one stream: seconds on the axis, and tokens so far.
+  // The curve of one answer: seconds on the axis, and how much of it there was.
   function curve(stream, start) {
     const at = [start], tokens = [0];
     let tick = 0, total = 0;
@@ -45,7 +45,9 @@
       const half = small / 3, floor = bbox.top + bbox.height - half;
       ctx.save();
       ctx.fillStyle = colours.beats;
-      for (const tick of stream.beats) {
+      let tick = 0;
+      for (const step of stream.beats) {
+        tick += step;
         ctx.beginPath();
         ctx.moveTo(x(tick) - half, floor);
         ctx.lineTo(x(tick), floor - half);
@@ -61,8 +63,10 @@
       ctx.lineTo(end, bbox.top + bbox.height);
       ctx.stroke();
       ctx.font = `bold ${Math.round(1.2 * small)}px system-ui, sans-serif`;
-      ctx.textAlign = "right";
-      ctx.fillText({ whole: "✓", cut: "✗", ours: "?" }[ending], end - 4 * devicePixelRatio, bbox.top + bbox.height / 2);
+      // Beyond the end nothing is drawn, so there the mark covers nothing, if there is room.
+      const room = bbox.left + bbox.width - end > 2 * small, aside = (room ? 4 : -4) * devicePixelRatio;
+      ctx.textAlign = room ? "left" : "right";
+      ctx.fillText({ whole: "✓", cut: "✗", ours: "?" }[ending], end + aside, bbox.top + bbox.height / 2);
       ctx.restore();
     };
   }
@@ -90,7 +94,7 @@
     }, data, place);
     place.setAttribute("role", "slider");
     place.setAttribute("tabindex", "0");
-    place.setAttribute("aria-label", `Tokens over time, ${place.dataset.label}`);
+    place.setAttribute("aria-label", `The answer over time, ${place.dataset.label}`);
     place.setAttribute("aria-valuemin", "0");
     place.setAttribute("aria-valuemax", String(span));
     drawn.set(place, u);
@@ -99,7 +103,8 @@
   }
 
   function tell(u, place, readout, [at, tokens]) {
-    const n = u.cursor.idx ?? null, said = n === null ? "" : `${seconds(at[n])}: ${tokens[n].toLocaleString("en")} token${tokens[n] === 1 ? "" : "s"}`;
+    const n = u.cursor.idx ?? null, unit = place.dataset.unit + (tokens[n] === 1 ? "" : "s");
+    const said = n === null ? "" : `${seconds(at[n])}: ${tokens[n].toLocaleString("en")} ${unit}`;
     if (readout.textContent !== said) readout.textContent = said;
     place.setAttribute("aria-valuenow", String(n === null ? 0 : at[n]));
     place.setAttribute("aria-valuetext", said || "0 s");
