@@ -142,10 +142,10 @@ def _ending(track: Track) -> str:
 
 def arrivals(track: Track) -> Iterator[str]:
     """The plot in numbers: parts with tokens, heartbeats and the longest silence in each tenth of the time."""
-    came, beats, gaps = track.arrivals, track.beats, track.silences(0.0)
-    part = track.end / _ROWS
+    came, beats, part = track.arrivals, track.beats, track.end / _ROWS
     if not came or part <= 0:
         return
+    gaps = [(0.0, came[0][0]), *track.silences(0.0)]
     yield "<details>"
     yield "<summary>The plot as a table</summary>"
     yield '<table class="numbers">'

@@ -103,6 +103,8 @@ def _cell(
         if not any(begin <= at and at + part <= end for begin, end in silences):
             return glyphs.tokens
         return glyphs.opened if bisect_left(chunks, at) < bisect_left(chunks, at + part) else glyphs.waiting
+    if any(at <= begin < at + part for begin, _ in silences):
+        return glyphs.tokens  # they came and ended within it
     begun = line.first_byte if line.first_byte is not None else line.headers
     return glyphs.opened if begun is not None and track.since(begun) <= at else glyphs.waiting
 

@@ -33,8 +33,10 @@ _MARKERS = {
     "openai.responses": "response.completed",
     "anthropic.messages": "message_stop",
 }
-_AT_ONCE, _MANY = 0.02, 8
-"""Of the whole time: so many parts that come within are one burst."""
+_AT_ONCE, _BURST, _MANY = 0.02, 0.5, 8
+"""Of the whole time, and in seconds: so many parts that come within are one burst."""
+_TAIL = 1.0
+"""Seconds after the last token that are worth a word where the answer is whole."""
 _SAID = 120
 
 
@@ -76,11 +78,13 @@ def _stream(track: Track) -> Iterator[str]:
 
 def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
     first, last = arrivals[0][0], arrivals[-1][0]
-    n = sum(tokens for _, tokens in arrivals)
-    if n >= _MANY and last - first <= _AT_ONCE * track.end and first > track.end / 2:
-        yield f"nothing for {duration(first)}, then all {n:,} parts of the answer at once, within {duration(last - first)}"
+    n, early = sum(tokens for _, tokens in arrivals), sum(at < first for at in track.beats)
+    if n >= _MANY and last - first <= min(_AT_ONCE * track.end, _BURST):
+        alive = f" but {_beats(early)}" if early else ""
+        yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once, within {duration(last - first)}"
     else:
-        yield f"first token after {duration(first)}"
+        alive = f", behind {_beats(early)}" if early else ""
+        yield f"first token after {duration(first)}{alive}"
         yield _hidden(track, first)
         gaps = track.gaps()
         inside = [gap for gap in gaps if gap[1] <= last]
@@ -90,7 +94,8 @@ def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
             yield f"then {_silence(track, begin, end)} from {duration(begin)} on{more}"
         elif last > first:
             yield f"then tokens without a break for {duration(last - first)}"
-    if (tail := [gap for gap in track.gaps() if gap[0] >= last]) and not track.capped:
+    least = _TAIL if track.exchange.facts.get("finish_reason") else 0.0
+    if tail := [gap for gap in track.gaps() if gap[0] >= last and gap[1] - gap[0] >= least]:
         yield f"after the last token {_silence(track, *tail[0])}"
 
 
@@ -98,7 +103,7 @@ def _hidden(track: Track, first: float) -> str:
     """Reasoning and tool calls are tokens that a user may see nothing of."""
     kinds, first_content = track.exchange.event_kinds, track.exchange.timeline.first_content
     if kinds and "v" not in kinds:
-        return "no visible text at all"
+        return "a tool call, no visible text" if "k" in kinds else "no visible text at all"
     visible = track.since(first_content)
     return f"first visible text after {duration(visible)}" if visible > first else ""
 

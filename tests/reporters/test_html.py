@@ -20,7 +20,8 @@ from probes.model import Raised, Skipped, Timeline, Verdict
 from probes.redact import safe_text
 from probes.reporters import assets, html
 from probes.reporters.calls import MOST
-from probes.reporters.figures import phases
+from probes.reporters.figures import arrivals, phases
+from probes.reporters.tracks import Track
 
 
 def page_of(run) -> Page:
@@ -114,6 +115,19 @@ def test_a_call_is_shown():
     assert page.open == page.odd == []
 
 
+def test_the_wait_for_the_first_token_is_a_silence_in_the_table():
+    """A user waits then as he does later."""
+    late = replace(
+        events("vv"),
+        event_times=(30.0, 40.0),
+        timeline=Timeline(upload_end=0.0, first_token=30.0, last_byte=40.0, end=40.0),
+    )
+    table = Page("\n".join(arrivals(Track("x", 0.0, late)))).text.split("\n")
+    cells = [line for line in table if " to " in line]
+    assert cells[0] == "0 ms to 4.0 s004.0 s"
+    assert cells[-1] == "36.0 s to 40.0 s104.0 s"
+
+
 def test_no_two_parts_have_one_name():
     """Links lead where they say."""
     ids = [a["id"] for _, a in page_of(PLOTTED).tags if "id" in a]
@@ -154,9 +168,8 @@ def test_what_was_waited_for_in_vain(phase, name):
 def test_a_large_run_is_a_page_that_opens():
     """300 calls with streams of 2,000 events are a few megabytes; of more calls those with trouble are kept."""
     times = tuple(round(1.8 + n * 0.04, 6) for n in range(2000))
-    stream = replace(
-        cut_stream().exchanges[0], event_times=times, event_kinds="vvvvc" * 400, body_head=b"x" * 60_000
-    )
+    cut = events("vvvv", error=("closed", "body"), end=times[-1])
+    stream = replace(cut, event_times=times, event_kinds="vvvvc" * 400, body_head=b"x" * 60_000)
     calls = [replace(CALL, exchanges=(replace(stream, id=f"e{n}"),)) for n in range(400)]
     run = run_of(replace(CUT, evidence=("e399",)), calls=tuple(calls))
     text = told(html, run)

@@ -184,6 +184,18 @@ def test_heartbeats_are_no_tokens():
     assert line == "openai-py |.##....-....-....-..........X closed after 30.0 s"
 
 
+def test_a_short_beginning_is_seen():
+    """Tokens that came and ended within one column are drawn, and the silence after them."""
+    times = (1.1, 1.3, 1.7)
+    stream = replace(
+        streamed(1.1, 1.7, times, error=("closed", "body"), end=61.7), event_times=times, event_kinds="vvv"
+    )
+    [line, *_] = picture(
+        replace(FOUND, evidence=(STREAM,)), {STREAM: Seen(CALL, stream)}, 60, ascii_only=True
+    )
+    assert line == "openai-py |#...........................X closed after 61.7 s"
+
+
 def test_a_label_is_harmless():
     """Names come from files of a user, too."""
     seen = dict([through("\x1b[2J\u202e", 1, shown=streamed())])

@@ -59,6 +59,18 @@ STORIES = {
         at_once(),
         "Nothing for 9.0 s, then all 50 parts of the answer at once, within 49 ms; whole after 9.1 s, with its finish reason (stop) and [DONE].",
     ),
+    "held back behind heartbeats": (
+        replace(at_once(), event_times=(4.0, *at_once().event_times), event_kinds="c" + "v" * 50),
+        "Nothing but 1 heartbeat for 9.0 s, then all 50 parts of the answer at once, within 49 ms; whole after 9.1 s, with its finish reason (stop) and [DONE].",
+    ),
+    "waited for long, then quick": (
+        replace(events("cc" + STEADY, step=0.2), event_times=(90.0, 180.0, *(300 + n * 0.2 for n in range(20))), timeline=Timeline(upload_end=0.0, first_token=300.0, first_content=300.0, last_byte=303.8, end=303.8)),
+        "First token after 300.0 s, behind 2 heartbeats; then tokens without a break for 3.8 s; whole after 303.8 s, with its finish reason (stop) and [DONE].",
+    ),
+    "a tool call": (
+        events("kkkk"),
+        "First token after 1.0 s; a tool call, no visible text; then tokens without a break for 3.0 s; whole after 4.0 s, with its finish reason (stop) and [DONE].",
+    ),
     "a tidy end of a broken stream": (
         with_facts(events(STEADY), finish_reason=None, errors=[{"message": "upstream idle timeout."}]),
         "First token after 1.0 s; then tokens without a break for 19.0 s; the stream says that it failed: “upstream idle timeout”; it ends with [DONE] as if all were well, but without a finish reason before it.",

@@ -37,7 +37,7 @@
       const said = `${seconds((end - begin) * stream.unit)} silent`;
       if (ctx.measureText(said).width < x(end) - x(begin)) {
         ctx.fillStyle = colours.ink;
-        ctx.fillText(said, (x(begin) + x(end)) / 2, bbox.top + 2 * small);
+        ctx.fillText(said, (x(begin) + x(end)) / 2, bbox.top + (bbox.height + small) / 2);
       }
     }
     ctx.restore();
