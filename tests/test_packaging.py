@@ -119,7 +119,7 @@ def test_it_finds_its_own_configuration(elsewhere):
 
 
 def test_every_file_of_the_checkout_is_in_the_wheel(wheel):
-    """All YAML, and no code among it; nothing but the package and its metadata at the top."""
+    """All YAML, and no code among it; what a page is made of; nothing but the package and its metadata at the top."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     for folder in ("suites", "configs"):
@@ -129,6 +129,11 @@ def test_every_file_of_the_checkout_is_in_the_wheel(wheel):
         }
     code = {p.relative_to(ROOT).as_posix() for p in (ROOT / "probes").rglob("*.py")}
     assert code == {n for n in names if n.endswith(".py")}
+    page = {
+        p.relative_to(ROOT).as_posix() for p in (ROOT / "probes/reporters/page").rglob("*") if p.is_file()
+    }
+    assert page
+    assert page <= names
     assert {n.partition("/")[0] for n in names} == {"probes", f"edgeprobe-{__version__}.dist-info"}
 
 

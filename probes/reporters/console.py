@@ -11,13 +11,15 @@ from rich.text import Text
 
 from probes.model import Verdict
 from probes.redact import safe_text
-from probes.reporters.picture import by_id, picture
+from probes.reporters.picture import picture
+from probes.reporters.tracks import by_id
 from probes.reporters.words import GLYPHS, commands, folded, heading, rows, skips, summary, tagged, told_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from probes.model import Exchange, Finding, Run
+    from probes.model import Finding, Run
+    from probes.reporters.tracks import Seen
 
 _MARKS = {
     Verdict.FAIL: ("FAIL", "bold red"),
@@ -77,7 +79,7 @@ class Page:
     def line(self, text: str, style: str = "") -> None:
         self._console.print(Text(self.clean(text), style=style))
 
-    def finding(self, finding: Finding, exchanges: Mapping[str, Exchange] | None = None) -> None:
+    def finding(self, finding: Finding, exchanges: Mapping[str, Seen] | None = None) -> None:
         """With its picture, where `exchanges` has what is to be drawn."""
         word, style = _MARKS[finding.verdict]
         mark = GLYPHS[finding.verdict] if self._fancy else word

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.redact import safe_text
-from probes.reporters.picture import by_id, picture
+from probes.reporters.picture import picture
+from probes.reporters.tracks import by_id
 from probes.reporters.words import (
     GLYPHS,
     commands,

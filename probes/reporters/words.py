@@ -176,6 +176,13 @@ def _next(text: str) -> tuple[str, str | None]:
     return (found[1], found[2]) if found else (text, None)
 
 
+def duration(seconds: float) -> str:
+    """Three figures at the most, which is what the clocks bear."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 999.95 else f"{seconds:,.0f} s"
+
+
 def folded(command: str, width: int) -> list[str]:
     """The lines of a shell command that can be copied: continued by backslashes, a word never broken."""
     lines, current = [], ""

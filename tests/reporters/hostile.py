@@ -156,4 +156,4 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        return "".join(text for tag, text in self.texts if tag != "style")
+        return "".join(text for tag, text in self.texts if tag not in {"style", "script"})

@@ -15,12 +15,14 @@ from reporters.hostile import FOUND, run_of
 from probes.model import Ask, Call, Factor, Timeline, Trial, Verdict
 from probes.reporters import console, html, markdown
 from probes.reporters.picture import picture
+from probes.reporters.tracks import Seen
 
 STREAM, WHOLE = "s/length:length/control#0/0", "s/length:length/variant#0/0"
 TWIN = replace(
     FOUND, code="timeout.first_byte", kind="length", factor=Factor.STREAM, control=STREAM, variant=WHOLE,
     evidence=(STREAM, WHOLE),
 )  # fmt: skip
+CALL = Call("c", "s/length", Trial("length", "openai-py", "edge", Ask("chat")), 0)
 
 
 def streamed(first=1.8, last=190.3, chunks=(), error=None, **more):
@@ -63,7 +65,7 @@ def answered(at):
 
 
 def drawn(*exchanges, finding=TWIN, width=60, ascii_only=True):
-    return picture(finding, {e.id: e for e in exchanges}, width, ascii_only=ascii_only)
+    return picture(finding, {e.id: Seen(CALL, e) for e in exchanges}, width, ascii_only=ascii_only)
 
 
 PICTURES = {
@@ -137,15 +139,69 @@ def test_the_requests_of_one_call_follow_one_another():
 NOT_DRAWN = {
     "another factor": replace(TWIN, factor=Factor.CLIENT, kind="identity"),
     "a pass": replace(TWIN, verdict=Verdict.PASS),
-    "one side is not there": replace(TWIN, control="gone"),
+    "nothing was kept": replace(TWIN, evidence=()),
     "one request": replace(TWIN, code="retry.amplified", evidence=(WHOLE,)),
 }
 
 
 @pytest.mark.parametrize("finding", NOT_DRAWN.values(), ids=NOT_DRAWN)
 def test_nothing_to_draw(finding):
-    """Only what two exchanges show is drawn."""
-    assert drawn(streamed(), page(), finding=finding) == []
+    """What is no stream is drawn beside another alone."""
+    assert drawn(page(), replace(page(), id=STREAM), finding=replace(finding, variant="gone")) == []
+
+
+def through(client, number, *, shown):
+    """A stream through that client; its call and its exchange."""
+    seen = Seen(replace(CALL, trial=replace(CALL.trial, client=client)), replace(shown, id=f"s/{number}"))
+    return seen.exchange.id, seen
+
+
+def test_a_line_for_each_stream():
+    """Of each client the first, also where all was well."""
+    cut = streamed(2.0, 30.0, error=("closed", "body"))
+    seen = dict(
+        through(client, n, shown=cut if client == "curl" else streamed(2.0, 60.0))
+        for n, client in enumerate(("curl", "httpx", "curl"))
+    )
+    for verdict in (Verdict.FAIL, Verdict.PASS):
+        found = replace(FOUND, evidence=tuple(seen), verdict=verdict)
+        assert picture(found, seen, 60, ascii_only=True) == [
+            "curl  |..#############X closed after 30.0 s",
+            "httpx |..############################| complete after 60.0 s",
+            "       0         20        40 s",
+            "       . waiting  # tokens  X cut",
+        ]
+
+
+def test_heartbeats_are_no_tokens():
+    """A silence that heartbeats fill is told from one in which nothing came."""
+    times = (1.0, 2.0, 3.0, 8.0, 13.0, 18.0, 30.0)
+    stream = streamed(1.0, 30.0, chunks=times, error=("closed", "body"))
+    stream = replace(stream, event_times=times, event_kinds="vvvcccx")
+    [line, *_] = picture(
+        replace(FOUND, evidence=(STREAM,)), {STREAM: Seen(CALL, stream)}, 60, ascii_only=True
+    )
+    assert line == "openai-py |.##....-....-....-..........X closed after 30.0 s"
+
+
+def test_a_short_beginning_is_seen():
+    """Tokens that came and ended within one column are drawn, and the silence after them."""
+    times = (1.1, 1.3, 1.7)
+    stream = replace(
+        streamed(1.1, 1.7, times, error=("closed", "body"), end=61.7), event_times=times, event_kinds="vvv"
+    )
+    [line, *_] = picture(
+        replace(FOUND, evidence=(STREAM,)), {STREAM: Seen(CALL, stream)}, 60, ascii_only=True
+    )
+    assert line == "openai-py |#...........................X closed after 61.7 s"
+
+
+def test_a_label_is_harmless():
+    """Names come from files of a user, too."""
+    seen = dict([through("\x1b[2J\u202e", 1, shown=streamed())])
+    text = "".join(picture(replace(FOUND, evidence=tuple(seen)), seen, 80, ascii_only=False))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
 
 
 @pytest.mark.parametrize("width", [*range(70), 88, 200])
@@ -161,8 +217,7 @@ def test_it_fits(width, ascii_only):
 
 
 def told(reporter, *exchanges, finding=TWIN):
-    trial = Trial("length", "openai-py", "edge", Ask("chat"))
-    call = Call("c", "s/length", trial, 0, exchanges)
+    call = replace(CALL, exchanges=exchanges)
     out = io.StringIO()
     reporter.report(run_of(finding, calls=(call,)), out)
     return out.getvalue()

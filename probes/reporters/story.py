@@ -1,0 +1,146 @@
+"""What does the picture of one exchange show, in a sentence for somebody who has never seen one?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probes.reporters.tracks import OURS, is_stream
+from probes.reporters.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from probes.model import Exchange
+    from probes.reporters.tracks import Track
+
+_BROKEN = {
+    "reset": "the connection was reset",
+    "closed": "the connection was closed before the answer was over",
+    "timeout": "the client gave up",
+    "lost": "the connection was lost",
+    "deadline": "the probe gave up at its own deadline",
+    "limit": "the probe stopped at its own limit",
+    "interrupted": "the run was interrupted",
+    "dns": "the name was not found",
+    "connect": "no connection came about",
+    "tls": "no TLS came about",
+    "proxy": "the proxy refused",
+    "protocol": "what came was no HTTP",
+    "oversize": "its headers were more than the client takes",
+}
+_MARKERS = {
+    "openai.chat": "[DONE]",
+    "openai.responses": "response.completed",
+    "anthropic.messages": "message_stop",
+}
+_AT_ONCE, _BURST, _MANY = 0.02, 0.5, 8
+"""Of the whole time, and in seconds: so many parts that come within are one burst."""
+_TAIL = 1.0
+"""Seconds after the last token that are worth a word where the answer is whole."""
+_SAID = 120
+
+
+def story(track: Track) -> str:
+    """From the request on its way to the last byte, or to what ended it."""
+    parts = list(_stream(track) if is_stream(track.exchange) else _answer(track))
+    text = "; ".join(part for part in parts if part)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _answer(track: Track) -> Iterator[str]:
+    """One that comes in one piece, or not at all."""
+    seen = track.exchange
+    waited = duration(track.since(seen.timeline.headers))
+    if not seen.request.method and seen.error is None:
+        yield f"a connection, opened within {duration(track.end)}, and nothing asked"
+    elif seen.status is None:
+        yield f"no answer: after {duration(track.end)} {_broken(seen)}"
+    elif seen.status >= 300:
+        yield f"{seen.status} came after {waited}, instead of an answer"
+    elif seen.error is not None:
+        yield f"an answer began after {waited}"
+        yield f"after {duration(track.end)} {_broken(seen)}"
+    else:
+        yield f"nothing for {waited}, then the answer, {seen.body_bytes:,} bytes; over after {duration(track.end)}"
+
+
+def _stream(track: Track) -> Iterator[str]:
+    arrivals = track.arrivals
+    if not arrivals:
+        beats = f", only {_beats(len(track.beats))}" if track.beats else ""
+        yield f"no token came in {duration(track.end)}{beats}"
+    else:
+        yield from _tokens(track, arrivals)
+    yield from _end(track)
+    if track.capped:
+        yield "it goes on beyond what was kept of its times"
+
+
+def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
+    first, last = arrivals[0][0], arrivals[-1][0]
+    n, early = sum(tokens for _, tokens in arrivals), sum(at < first for at in track.beats)
+    if n >= _MANY and last - first <= min(_AT_ONCE * track.end, _BURST):
+        alive = f" but {_beats(early)}" if early else ""
+        yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once, within {duration(last - first)}"
+    else:
+        alive = f", behind {_beats(early)}" if early else ""
+        yield f"first token after {duration(first)}{alive}"
+        yield _hidden(track, first)
+        gaps = track.gaps()
+        inside = [gap for gap in gaps if gap[1] <= last]
+        if inside:
+            begin, end = max(inside, key=lambda gap: gap[1] - gap[0])
+            more = f" (the longest of {len(inside)})" if len(inside) > 1 else ""
+            yield f"then {_silence(track, begin, end)} from {duration(begin)} on{more}"
+        elif last > first:
+            yield f"then tokens without a break for {duration(last - first)}"
+    least = _TAIL if track.exchange.facts.get("finish_reason") else 0.0
+    if tail := [gap for gap in track.gaps() if gap[0] >= last and gap[1] - gap[0] >= least]:
+        yield f"after the last token {_silence(track, *tail[0])}"
+
+
+def _hidden(track: Track, first: float) -> str:
+    """Reasoning and tool calls are tokens that a user may see nothing of."""
+    kinds, first_content = track.exchange.event_kinds, track.exchange.timeline.first_content
+    if kinds and "v" not in kinds:
+        return "a tool call, no visible text" if "k" in kinds else "no visible text at all"
+    visible = track.since(first_content)
+    return f"first visible text after {duration(visible)}" if visible > first else ""
+
+
+def _silence(track: Track, begin: float, end: float) -> str:
+    beats = sum(begin < at < end for at in track.beats)
+    alive = f" but for {_beats(beats)}" if beats else ""
+    return f"{duration(end - begin)} of silence{alive}"
+
+
+def _beats(n: int) -> str:
+    return f"{n:,} heartbeat{'' if n == 1 else 's'}"
+
+
+def _end(track: Track) -> Iterator[str]:
+    """What ended it, and whether that is how a whole answer ends."""
+    seen, facts = track.exchange, track.exchange.facts
+    terminal, reason = facts.get("terminal"), facts.get("finish_reason")
+    marker = str(terminal or _MARKERS.get(str(facts.get("dialect")), "end marker"))[:_SAID]
+    if errors := facts.get("errors"):
+        yield f"the stream says that it failed: {_said(errors[0])}"
+    if seen.error is not None:
+        yield f"at {duration(track.end)} {_broken(seen)}"
+    if seen.error is not None and seen.error.kind in OURS:
+        return
+    if terminal is None:
+        yield f"no {marker} came, so the answer is not whole"
+    elif errors or not reason:
+        yield f"it ends with {marker} as if all were well, but without a finish reason before it"
+    elif seen.error is None:
+        yield f"whole after {duration(track.end)}, with its finish reason ({str(reason)[:_SAID]}) and {marker}"
+
+
+def _said(error: object) -> str:
+    words = error.get("message") or error.get("type") if isinstance(error, dict) else error
+    return f"“{str(words or error)[:_SAID].rstrip('.')}”"
+
+
+def _broken(seen: Exchange) -> str:
+    return _BROKEN.get(seen.error.kind, "it ended") if seen.error is not None else "it ended"

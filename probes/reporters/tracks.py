@@ -1,0 +1,214 @@
+"""What came when in an exchange, and which of a finding's exchanges belong on one time axis?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from probes.model import Factor, Verdict
+from probes.reporters.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from probes.model import Call, Exchange, Finding, Run
+
+OURS = frozenset({"deadline", "limit", "interrupted"})
+"""Errors that are the probe's own bounds."""
+MOST = 6
+"""Streams of one finding that are shown."""
+_ENDS = {"reset": "reset", "closed": "closed", "timeout": "given up", "lost": "lost", "protocol": "broken"}
+_TWINS: Mapping[Factor, tuple[str, str]] = {
+    Factor.STREAM: ("streamed", "not streamed"),
+    Factor.LENGTH: ("shorter", "longer"),
+}
+_SIDES: Mapping[Factor, Callable[[Seen], object]] = {
+    Factor.CLIENT: lambda seen: seen.call.trial.client,
+    Factor.ROUTE: lambda seen: seen.call.trial.route,
+    Factor.HTTP_VERSION: lambda seen: seen.exchange.conditions.get("http_version"),
+    Factor.ACCEPT_ENCODING: lambda seen: seen.sent("accept-encoding") or "no accept-encoding",
+    Factor.SIZE: lambda seen: f"{seen.exchange.request.body_bytes:,} B",
+}
+_TOKENS, _BEATS = "vrk", "cpb"
+"""Letters of `wire.facts`, which a reporter can't import: visible text, reasoning, tool calls; comments, pings, blanks."""
+_COLUMNS = 65_536
+_LONG = 0.25
+"""Seconds that a silence lasts at the least."""
+_APART = 5
+"""How many times as long as the usual gap between two tokens."""
+
+
+class Seen(NamedTuple):
+    """An exchange, and the call that it is of."""
+
+    call: Call
+    exchange: Exchange
+
+    def sent(self, name: str) -> str | None:
+        """A header of the request as it left."""
+        return next((value for key, value in self.exchange.request.headers if key.lower() == name), None)
+
+
+@dataclass(frozen=True)
+class Track:
+    """One exchange; `start` is where it begins on the axis, its own times count from when the request was sent whole."""
+
+    label: str
+    start: float
+    exchange: Exchange
+
+    @cached_property
+    def end(self) -> float:
+        """When the error came or the last byte was there, since the request was sent whole; of a stream without end marker
+        when it was over, since the end of its framing is no byte of a body.
+        """
+        seen, line = self.exchange, self.exchange.timeline
+        if seen.error is not None or (is_stream(seen) and not seen.facts.get("terminal")):
+            return self.since(line.end)
+        failed = (seen.status or 0) >= 400
+        return self.since(line.headers if failed else line.last_byte or line.end)
+
+    def since(self, at: float | None) -> float:
+        seconds = (at or 0.0) - (self.exchange.timeline.upload_end or 0.0)
+        return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
+
+    @property
+    def capped(self) -> bool:
+        """The columns of its chunks or events end before it does."""
+        seen = self.exchange
+        return bool(seen.facts.get("columns_capped")) or len(seen.event_times) >= _COLUMNS
+
+    @cached_property
+    def arrivals(self) -> list[tuple[float, int]]:
+        """(when, how many) of the parts of an answer that came: chunks with tokens of any channel; for a run that kept no
+        events each chunk of a body; for what is no stream the tokens that its usage names, all at its end.
+        """
+        seen = self.exchange
+        if not is_stream(seen):
+            good = seen.error is None and 200 <= (seen.status or 0) < 300
+            return [(self.end, _completion(seen.facts.get("usage")))] if good and seen.body_bytes else []
+        times = seen.event_times or (() if seen.facts.get("heartbeats") is not None else seen.chunk_times)
+        kinds = seen.event_kinds or _TOKENS[0] * len(times)
+        came = Counter(self.since(at) for at, kind in zip(times, kinds, strict=False) if kind in _TOKENS)
+        return sorted(came.items())
+
+    @cached_property
+    def beats(self) -> list[float]:
+        """When heartbeats came."""
+        seen = self.exchange
+        pairs = zip(seen.event_times, seen.event_kinds, strict=False)
+        return sorted(self.since(at) for at, kind in pairs if kind in _BEATS)
+
+    def silences(self, least: float) -> list[tuple[float, float]]:
+        """(begin, end) of each time without tokens that lasts so long, from the first token to the end, as far as their
+        times were kept.
+        """
+        times = [at for at, _ in self.arrivals]
+        if times and not self.capped:
+            times.append(max(self.end, times[-1]))
+        return [(before, after) for before, after in pairwise(times) if after - before >= least]
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """The silences that stand out from the stream's own pace."""
+        usual = [later - earlier for (earlier, _), (later, _) in pairwise(self.arrivals)]
+        return self.silences(max(_LONG, self.end / 50, _APART * median(usual) if usual else 0.0))
+
+    @property
+    def outcome(self) -> str:
+        made, error, status = self.exchange.attribution, self.exchange.error, self.exchange.status
+        if error is not None:
+            what = "our limit" if error.kind in OURS else _ENDS.get(error.kind, "ended")
+        elif made is not None and made.code == "ok":
+            what = "complete"
+        elif status is not None and status >= 400:
+            what = str(status)
+        else:
+            what = made.code.removeprefix("stream.").replace("_", " ") if made is not None else "ended"
+        return f"{what} after {duration(self.end)}"
+
+
+def by_id(run: Run) -> dict[str, Seen]:
+    return {exchange.id: Seen(call, exchange) for call in run.calls for exchange in call.exchanges}
+
+
+def span(tracks: Sequence[Track]) -> float:
+    """Seconds of the axis that all of them fit on."""
+    return max((track.start + track.end for track in tracks), default=0.0)
+
+
+def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
+    """Both sides of a twin, the requests that one call became, or the streams that the finding was read from."""
+    evidence = [seen[name] for name in finding.evidence if name in seen]
+    if finding.verdict is not Verdict.PASS:
+        if finding.code == "retry.amplified":
+            requests = list(_one_after_the_other([each.exchange for each in evidence]))
+            return requests if len(requests) > 1 else []
+        if sides := _sides(finding, seen, evidence):
+            return sides
+    return _streams(evidence)
+
+
+def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
+    control, variant = seen.get(finding.control or ""), seen.get(finding.variant or "")
+    if finding.factor is None and finding.kind == "length":
+        control = next((each for each in reversed(evidence) if each.exchange.request.stream), None)
+        variant = next((each for each in reversed(evidence) if each.exchange.request.stream is False), None)
+    elif finding.factor not in _TWINS and not any(
+        each and is_stream(each.exchange) for each in (control, variant)
+    ):
+        return []
+    if control is None or variant is None:
+        return []
+    labels = _labels(finding.factor or Factor.STREAM, control, variant)
+    return [Track(label, 0.0, side.exchange) for label, side in zip(labels, (control, variant), strict=True)]
+
+
+def _labels(factor: Factor, control: Seen, variant: Seen) -> tuple[str, str]:
+    """By what differed, where it can be said shortly."""
+    if factor in _TWINS:
+        return _TWINS[factor]
+    if factor in _SIDES:
+        one, other = (str(_SIDES[factor](side))[:_LABEL] for side in (control, variant))
+        if one != other:
+            return one, other
+    return "control", "variant"
+
+
+_LABEL = 24
+
+
+def is_stream(exchange: Exchange) -> bool:
+    """By its bytes, which are read as one where one was asked for."""
+    return exchange.request.stream is not False and bool(exchange.facts.get("stream"))
+
+
+def _streams(evidence: Sequence[Seen]) -> list[Track]:
+    """One of each client."""
+    first: dict[str, Track] = {}
+    for each in evidence:
+        if is_stream(each.exchange):
+            client = each.call.trial.client
+            first.setdefault(client, Track(client[:_LABEL], 0.0, each.exchange))
+    return list(first.values())[:MOST]
+
+
+def _one_after_the_other(exchanges: Sequence[Exchange]) -> Iterator[Track]:
+    start = 0.0
+    for number, exchange in enumerate(exchanges, 1):
+        paused = exchange.conditions.get("paused")
+        start += paused if isinstance(paused, int | float) and math.isfinite(paused) else 0.0
+        track = Track(f"request {number}", start, exchange)
+        yield track
+        start += track.end
+
+
+def _completion(usage: object) -> int:
+    """Tokens that an answer says it is; one where it does not say."""
+    names = ("completion_tokens", "output_tokens")
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return next((n for n in counts if isinstance(n, int) and 0 < n < _COLUMNS), 1)

@@ -1,0 +1,70 @@
+"""The numbers of a plot: few, whole, and true to the stream they stand for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import accumulate, chain
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reporters.test_picture import streamed
+from reporters.test_tracks import events
+
+from probes.reporters.columns import POINTS, columns
+from probes.reporters.tracks import Track
+
+
+def track(times, kinds=None, **more):
+    times = tuple(times)
+    stream = streamed(times[0], times[-1], times, **more)
+    return Track("x", 0.0, replace(stream, event_times=times, event_kinds=kinds or "v" * len(times)))
+
+
+def curve(found):
+    """(seconds, tokens so far) of each point."""
+    ticks, totals = accumulate(found["at"]), accumulate(found["tokens"])
+    return [(tick * found["unit"], total) for tick, total in zip(ticks, totals, strict=True)]
+
+
+def test_a_short_stream_is_kept_whole():
+    """Each token is a step."""
+    found = columns(track((1.0, 2.0, 3.5)))
+    assert [(round(at, 6), n) for at, n in curve(found)] == [(1.0, 1), (2.0, 2), (3.5, 3)]
+    assert round(found["end"] * found["unit"], 6) == 3.5
+
+
+def test_a_long_stream_is_thinned():
+    """To what a screen can show, and its sum and its gaps stay."""
+    times = [1.0 + n * 0.01 for n in range(5000)]
+    times += [times[-1] + 31.0 + n * 0.01 for n in range(5000)]
+    found = columns(track(times))
+    points = curve(found)
+    assert len(points) <= 2 * POINTS
+    assert points[-1][1] == 10_000
+    [[begin, end]] = found["gaps"]
+    assert round((end - begin) * found["unit"], 3) == 31.0
+    # The line is flat in the silence, and climbs on both sides of it.
+    before = max(at for at, n in points if n <= 5000)
+    after = min(at for at, n in points if n > 5000)
+    assert round(after - before, 2) == 31.0
+
+
+def test_heartbeats_are_thinned():
+    """As many as can be told apart."""
+    found = columns(Track("x", 0.0, events("v" + "c" * 20_000, step=0.01)))
+    assert 10 < len(found["beats"]) <= POINTS + 1
+
+
+moments = st.lists(st.floats(0, 1e5, allow_nan=False), min_size=1, max_size=60)
+
+
+@settings(max_examples=150, deadline=None)
+@given(moments, st.text("vrkoedxcpb", min_size=60, max_size=60))
+def test_nothing_but_whole_numbers(times, kinds):
+    """Whatever a run holds, the script reads numbers, and each token is among them."""
+    found = columns(track(sorted(times), kinds[: len(times)]))
+    numbers = [*found["at"], *found["tokens"], *found["beats"], found["end"], *chain(*found["gaps"])]
+    assert all(type(number) is int and number >= 0 for number in numbers)
+    assert sum(found["tokens"]) == sum(kind in "vrk" for kind in kinds[: len(times)])
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
