@@ -262,11 +262,10 @@ def _opened(sender: clients.Sender, route: Route) -> Iterator[clients.Session]:
 def _settled(exchange: Exchange, name: str) -> Exchange:
     """With its id, and its times to the microsecond as the store keeps them: a replay then sees the very same."""
     times = {f.name: getattr(exchange.timeline, f.name) for f in fields(exchange.timeline)}
-    timeline = Timeline(**{name: None if at is None else round(at, 6) for name, at in times.items()})
     return replace(
         exchange,
         id=name,
-        timeline=timeline,
+        timeline=Timeline(**{name: None if at is None else round(at, 6) for name, at in times.items()}),
         chunk_times=tuple(round(at, 6) for at in exchange.chunk_times),
         event_times=tuple(round(at, 6) for at in exchange.event_times),
     )
