@@ -207,7 +207,7 @@ MISTAKES = {
         NOWHERE,
         "did you mean streaming?",
     ),
-    "unknown target": (COMPLETION, ("--edgeprobe-target", "exampel"), "did you mean example?"),
+    "unknown target": (COMPLETION, ("--edgeprobe-target", "exampel"), "target 'exampel' is not known"),
     "no model": (COMPLETION, NOWHERE[:4], "a base URL needs an api (openai or anthropic) and a model"),
     "two targets": (COMPLETION, (*NOWHERE, "--edgeprobe-target", "example"), "exclude each other"),
     "a flag without its URL": (
