@@ -304,7 +304,13 @@ def test_usage_at_both_ends(start, last, codes):
 
 def test_an_api_that_takes_no_tools_is_in_order_and_any_other_refusal_is_not():
     """It says so in its own words; a block page is none of them."""
-    findings, _ = told(case("streaming", recipe="tool"), lambda _: "rejected")
+    said = {
+        "message": "tools are not supported",
+        "type": "invalid_request_error",
+        "param": "tools",
+        "code": None,
+    }
+    findings, _ = told(case("streaming", recipe="tool"), lambda _: exchange(400, {"error": said}))
     assert [(f.code, f.verdict) for f in findings] == [("ok", Verdict.PASS)], as_text(findings)
     findings, _ = told(case("streaming", recipe="tool"), lambda _: "refused")
     assert Verdict.PASS not in {f.verdict for f in findings}, as_text(findings)
