@@ -310,7 +310,7 @@ def test_an_api_that_takes_no_tools_is_in_order_and_any_other_refusal_is_not():
         "param": "tools",
         "code": None,
     }
-    findings, _ = told(case("streaming", recipe="tool"), lambda _: exchange(400, {"error": said}))
+    findings, _ = told(case("streaming", recipe="tool"), lambda _: attributed(exchange(400, {"error": said})))
     assert [(f.code, f.verdict) for f in findings] == [("ok", Verdict.PASS)], as_text(findings)
     findings, _ = told(case("streaming", recipe="tool"), lambda _: "refused")
     assert Verdict.PASS not in {f.verdict for f in findings}, as_text(findings)
