@@ -128,10 +128,14 @@ def measured(planted: Planted) -> Run:
 
 
 def near(planted: Planted, made: Run) -> bool:
-    """Within one per cent or 20 ms of the machine's time, and within the error that the probe itself claims."""
+    """Within one per cent or 20 ms of the machine's time, with an error claimed that is below a tenth of it in all."""
     found = [f.figures["cutoff"] for f in made.findings if "cutoff" in f.figures]
     allowed = max(0.01 * planted.seconds, 0.02 / planted.clock.scale)
-    return len(found) == 1 and abs(found[0].value - planted.seconds) <= allowed
+    return (
+        len(found) == 1
+        and abs(found[0].value - planted.seconds) <= allowed
+        and found[0].high - found[0].low < 0.1 * planted.seconds
+    )
 
 
 def told(made: Run) -> str:
@@ -153,7 +157,6 @@ def test_a_planted_timer_is_recovered(planted):
     assert (found.factor is Factor.STREAM) == (planted.kind == "first_byte")
     cutoff = found.figures["cutoff"]
     assert cutoff.low < cutoff.value < cutoff.high
-    assert cutoff.high - cutoff.low < 0.1 * planted.seconds
 
 
 @pytest.mark.parametrize("planted", ALL, ids=lambda p: f"{p.kind}-{p.profile}-{p.seconds:g}")
