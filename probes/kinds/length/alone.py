@@ -5,18 +5,20 @@ Its clock alone tells, so no factor is claimed and nothing is sure.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length import means as how
 from probes.kinds.length.cliff import Speed, advice, cliff, reaches
-from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, proven, spoken
+from probes.kinds.length.clock import at_any_time, code_of, in_words, is_clock, known_timers, proven, spoken
+from probes.kinds.length.cutoff import Cutoff
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.pace import deadline_for, hold_for
 from probes.kinds.length.side import Side
-from probes.kinds.words import shown
+from probes.kinds.words import listed, shown
 from probes.model import Confidence, Figure, NotSent, Observed, Reason, Trial
-from probes.twins import REPEATS, one
+from probes.twins import one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,20 +76,24 @@ def _judged(case: Case, sides: Sequence[Side], pace: Pace, goal: float) -> list[
         for side in sides
         if side.last is not None and (ending := side.ending) is not None and is_clock(side, ending)
     ]
+    bad = [side.call for side in sides if not side.good]
+    if cuts and at_any_time(cuts):
+        seen = listed([f"{ending.seconds:.1f}" for _, ending in cuts])
+        apart = ("because", f"ended after {seen} s: not one clock, so no timer is named")
+        found = by_outcome(case, bad, "a long answer")
+        return [replace(f, detail=(*f.detail, apart, _ALONE), confidence=Confidence.LOW) for f in found]
     if cuts:
         return [_cut(case, cuts, len(sides), pace)]
-    bad = [side.call for side in sides if not side.good]
     return by_outcome(case, bad, "a long answer") if bad else [_whole(case, sides, pace, goal)]
 
 
 def _cut(case: Case, cuts: Sequence[tuple[Side, Ending]], n: int, pace: Pace) -> Finding:
     side, ending = cuts[-1]
-    seconds = [each.seconds for _, each in cuts]
-    middle, off = sum(seconds) / len(cuts), (max(seconds) - min(seconds)) / 2 + side.uncertainty
-    code = code_of(side, ending)
-    timers, speed = known_timers(middle, code, side.sent, off), Speed(pace.ttft or 0.0, pace.tpot)
-    product = proven(side.sent)
-    sure = len(cuts) == n and (bool(timers) or n >= REPEATS)
+    cutoff = Cutoff.of([each.seconds for _, each in cuts], [each for each, _ in cuts])
+    middle, off, code = cutoff.seconds, cutoff.off, code_of(side, ending)
+    timers, speed = known_timers(middle, code, side.sent, cutoff.sure), Speed(pace.ttft or 0.0, pace.tpot)
+    product, pure = proven(side.sent), len(cuts) == n
+    sure = cutoff.confidence(code, side.sent, n, pure=pure) is not Confidence.LOW
     return conclude(
         case,
         code,
@@ -102,9 +108,9 @@ def _cut(case: Case, cuts: Sequence[tuple[Side, Ending]], n: int, pace: Pace) ->
             *spoken(side.sent, middle, off),
             *cliff(case, speed, middle),
         ),
-        figures={"cutoff": Figure(middle, "s", len(cuts), middle - off, middle + off)} | _tpot(pace),
+        figures=cutoff.figures() | _tpot(pace),
         confidence=Confidence.MEDIUM if sure else Confidence.LOW,
-        reason=None if len(cuts) == n else Reason.MIXED,
+        reason=None if pure else Reason.MIXED,
         next_test="the same request straight to the origin",
         advice=advice(timers, [product] if product else [], speed.longest(middle - off), "no stream"),
         evidence=tuple(each.sent.id for each, _ in cuts),
