@@ -231,6 +231,19 @@ def test_an_api_without_streams_is_held_by_itself(whole, code, verdict):
         assert "Stream" not in found.advice
 
 
+def test_without_streams_ends_at_any_time_are_no_clocks():
+    """Three waits far apart have no middle that a timer could be matched with."""
+    times = iter((20.0, 60.0, 100.0))
+    findings, _ = told(case("length", (OPENAI,), pairs=3), no_streams(lambda _: ended(next(times), "closed")))
+    assert findings
+    for found in findings:
+        words = dict(found.detail)
+        assert (found.confidence, found.factor) == (Confidence.LOW, None)
+        assert "20.0, 60.0 and 100.0 s: not one clock" in words["because"]
+        assert not {"matches", "cliff"} & set(words)
+        assert "cutoff" not in found.figures
+
+
 @pytest.mark.parametrize(
     ("pace", "cap", "says", "keeps_quiet"),
     [
