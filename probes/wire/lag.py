@@ -28,13 +28,15 @@ class Lag:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._watchers = 0
+        self._ticks = False
         self._stalls: deque[Stall] = deque(maxlen=_KEPT)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
         with self._lock:
             self._watchers += 1
-            if self._watchers == 1:
+            if not self._ticks:
+                self._ticks = True
                 threading.Thread(target=self._tick, name="lag", daemon=True).start()
         try:
             yield
@@ -47,13 +49,18 @@ class Lag:
         return [stall for stall in list(self._stalls) if stall[1] >= start]
 
     def _tick(self) -> None:
-        """Until nobody watches; a thread that another one has replaced meanwhile is only one tick more."""
-        while self._watchers:
+        """Until nobody watches: whoever comes in the last tick is watched for by the same thread."""
+        while self._wanted():
             due = time.monotonic() + TICK
             time.sleep(TICK)
             woke = time.monotonic()
             if woke - due > BOUND:
                 self._stalls.append((due, woke))
+
+    def _wanted(self) -> bool:
+        with self._lock:
+            self._ticks = self._watchers > 0
+            return self._ticks
 
 
 LAG = Lag()

@@ -54,3 +54,12 @@ def test_only_streams_are_watched():
     for streamed in (False, True):
         with recording(time.monotonic, streamed=streamed):
             assert bool(LAG._watchers) == streamed
+
+
+def test_one_thread_watches_however_often_it_is_asked():
+    """Streams that follow at once, each too soon for the last tick to end, do not gather threads."""
+    lag = Lag()
+    before = threading.active_count()
+    for _ in range(50):
+        with lag.watched():
+            assert threading.active_count() <= before + 1
