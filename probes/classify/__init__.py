@@ -60,8 +60,7 @@ def classify(data: bytes, target: str | None = None) -> list[Answer]:
     """One answer per response found, in the order of the text; of a HAR file those that failed, or else the API's.
 
     Where nothing names a layer, what stands escaped in strings of a log or a report is looked at; not what an answer in
-    JSON quotes. `target`: the name of
-    the one whose own signatures are asked, too, and that the next test is for.
+    JSON quotes. `target`: the name of the one whose own signatures are asked, too, and that the next test is for.
     """
     answers = _classified(data, target)
     named = any(answer.attribution.layer is not Layer.UNKNOWN for answer in answers)

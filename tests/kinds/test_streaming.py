@@ -164,6 +164,25 @@ def test_how_and_when_a_stream_was_cut(seen, how):
     assert found.figures["age"].value == pytest.approx(99.9)
 
 
+def test_streams_that_end_at_different_ages_name_no_timer():
+    """Of ages far apart some known timer is always near."""
+    ages = iter((20.0, 60.0, 100.0))
+    found, rows = only(told(case("streaming"), lambda _: ended(("closed", "body"), end=next(ages)))[0])
+    assert found.code == "stream.truncated"
+    assert not {"matches", "each time"} & set(rows)
+
+
+def test_a_silence_that_was_survived_is_no_idle_timer():
+    """A pause as long as the last one had not ended the stream: what did is a limit on its age."""
+    seen = ended(("closed", "body"), end=100.1, last_byte=70.1, max_gap=40.0)
+    _, rows = only(told(case("streaming"), lambda _: seen)[0])
+    assert rows["each time"].startswith("3 streams ended at the same age")
+    assert "30.0 s of silence" in rows["ended"]
+    seen = ended(("closed", "body"), end=100.1, last_byte=70.1, max_gap=5.0)
+    _, rows = only(told(case("streaming"), lambda _: seen)[0])
+    assert rows["each time"].startswith("3 streams ended after the same silence")
+
+
 def test_what_an_error_inside_a_stream_stands_for():
     """Its logical status, and whether a retry would pay for output again."""
     error = {"type": "overloaded_error", "message": "Overloaded"}

@@ -6,7 +6,6 @@ way that differs from it in one factor, and of those that flow, three times besi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ from probes.twins import REPEATS, Twin, cells, one, unsent
 if TYPE_CHECKING:
     from probes.model import Case, Flow
 
-Looks = Generator[Sequence[Trial], list[Call], Looked]
 _LONGER = 4
 _WAYS = 5
 """Other streams at the most: identity, two of curl's, a small request, the origin route."""

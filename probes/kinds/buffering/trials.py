@@ -10,6 +10,7 @@ from probes.clients import unsuited
 from probes.config import conversation
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import is_good
+from probes.kinds.length.pace import by_preference as preferred
 from probes.model import Ask, Factor, Trial
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def held(call: Call) -> bool | None:
 
 def by_preference(case: Case) -> list[Client]:
     """The SDK that customers use first; HTTP/2 is asked for by itself."""
-    able = [client for client in case.clients if client.mode != "h2"]
-    return sorted(able, key=lambda client: client.api != case.target.api)
+    return [client for client in preferred(case) if client.mode != "h2"]
 
 
 def plain(case: Case, client: str, salt: str) -> Trial:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from probes import timers
-from probes.kinds.length.spans import waited
+from probes.kinds.length.clock import LIBRARIES
+from probes.kinds.length.spans import survived, waited
 from probes.kinds.words import duration, listed
 from probes.model import Figure
 
@@ -22,6 +23,7 @@ _SUSPECT_FROM = 5.0
 _SILENT = 20
 """Times the pause between two chunks: a silence that long before an end is what ended it."""
 _JITTER = 0.1
+_NAMED = 3
 _HOW = {
     "reset": "by a reset",
     "closed": "by a close without the end of its framing",
@@ -65,24 +67,35 @@ def figures(finding: Finding, calls: Sequence[Call]) -> dict[str, Figure]:
     """How old a stream was when it ended, and how long it had been silent, in seconds."""
     if finding.code not in _ENDED:
         return {}
-    ages, silences = zip(*(_age(call.last) for call in calls if call.last is not None), strict=True)
+    ends = [_ended(call.last) for call in calls if call.last is not None]
+    ages, silences = [end.age for end in ends], [end.silence for end in ends]
     return {
         name: Figure(median(values), "s", len(values), min(values), max(values))
         for name, values in (("age", ages), ("silence", silences))
     }
 
 
-def _age(exchange: Exchange) -> tuple[float, float]:
-    """Seconds from the request to the stream's end, and those of them without a token before it. Who ends a stream with
-    words of his own, an error or a marker, ends it then.
+class _End(NamedTuple):
+    """Seconds from the request to a stream's end, and those of them without a token before it; `idle`: that silence is
+    what ended it, since none as long was survived before.
     """
+
+    age: float
+    silence: float
+    idle: bool
+
+
+def _ended(exchange: Exchange) -> _End:
+    """Who ends a stream with words of his own, an error or a marker, ends it then."""
     line = exchange.timeline
     words = exchange.facts.get("errors") or exchange.facts.get("terminal")
     end = line.last_byte if words and exchange.error is None else line.end
     heard = line.last_token if words else line.last_byte
     heard = heard if heard is not None else line.headers
     age = waited(exchange, end) or 0.0
-    return age, max(age - (waited(exchange, heard) or 0.0), 0.0)
+    silence = max(age - (waited(exchange, heard) or 0.0), 0.0)
+    long = silence >= max(_SUSPECT_FROM, _SILENT * (_pace(exchange) or 0.0))
+    return _End(age, silence, long and silence > survived(exchange, heard or 0.0) + _JITTER)
 
 
 def _how(exchange: Exchange) -> str:
@@ -95,11 +108,11 @@ def _how(exchange: Exchange) -> str:
         how = "tidily, without its end marker"
     else:
         how = "with an error event, at which the client closed"
-    age, silence = _age(exchange)
-    pace = _pace(exchange)
-    if silence >= max(_SUSPECT_FROM, _SILENT * (pace or 0.0)):
-        return f"{how}, {duration(age)} after the request and after {duration(silence)} of silence"
-    return f"{how}, {duration(age)} after the request, while chunks were coming"
+    end = _ended(exchange)
+    when = f"{how}, {duration(end.age)} after the request"
+    if end.silence >= max(_SUSPECT_FROM, _SILENT * (_pace(exchange) or 0.0)):
+        return f"{when} and after {duration(end.silence)} of silence"
+    return f"{when}, while chunks were coming"
 
 
 def _pace(exchange: Exchange) -> float | None:
@@ -111,19 +124,21 @@ def _pace(exchange: Exchange) -> float | None:
 
 
 def _by_clock(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
-    """Known timers that a measured age or silence may be, and whether it is the same each time."""
-    ends = [_age(exchange) for exchange in exchanges]
-    age, silence = (median(values) for values in zip(*ends, strict=True))
-    idle = silence >= max(_SUSPECT_FROM, _SILENT * (_pace(exchanges[-1]) or 0.0))
-    kind, took = ("idle", silence) if idle else ("total", age)
-    if took < _SUSPECT_FROM:
+    """Known timers that a measured age or silence may be, where it is the same each time."""
+    ends = [_ended(exchange) for exchange in exchanges]
+    idle = all(end.idle for end in ends)
+    values = [end.silence if idle else end.age for end in ends]
+    took, apart = median(values), max(values) - min(values)
+    if took < _SUSPECT_FROM or (any(end.idle for end in ends) and not idle):
         return []
-    values = [end[1] if idle else end[0] for end in ends]
-    unsure = max(_JITTER, max(values) - min(values)) + (_pace(exchanges[-1]) or 0.0 if not idle else 0.0)
-    known = timers.match(took, kind, None, unsure)
-    names = dict.fromkeys(f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in known[:3])
+    if apart > max(1.0, 0.02 * took):
+        return []  # not one clock: of times far apart some known timer is always near
+    unsure = max(_JITTER, apart) + (0.0 if idle else _pace(exchanges[-1]) or 0.0)
+    known = timers.match(took, "idle" if idle else "total", None, unsure)
+    suspects = [timer for timer in known if timer.product not in LIBRARIES][:_NAMED]
+    names = dict.fromkeys(f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in suspects)
     found = [("matches", listed(list(names)))] if names else []
-    if len(values) > 1 and max(values) - min(values) <= max(1.0, 0.02 * took):
+    if len(values) > 1:
         what = "after the same silence" if idle else "at the same age"
         found.append(("each time", f"{len(values)} streams ended {what}: a timer's doing"))
     return found
