@@ -733,6 +733,12 @@ def test_whether_the_cutoff_moved(whole, code, verdict):
         assert found.figures["cutoff"].value == pytest.approx(whole.timeline.headers)
 
 
+def test_a_moved_cutoff_speaks_of_the_product_that_answered():
+    """Cloudflare has no timer of a minute, and another's is none of its."""
+    (found,), _ = known(page(60.0))
+    assert dict(found.detail)["matches"].startswith("unknown timer of Cloudflare")
+
+
 def test_nothing_is_known_yet():
     """It says so, sends nothing and never passes."""
     (found,), server = told(case("length", (OPENAI,), mode="known"), minded())

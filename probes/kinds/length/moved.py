@@ -11,7 +11,7 @@ from probes.budget import worst_case
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length import means as how
-from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, spoken
+from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, proven, spoken
 from probes.kinds.length.door import let_in
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.limits import in_words as limits_in_words
@@ -145,7 +145,7 @@ def _judged(case: Case, call: Call) -> list[Finding]:
     if lived is None or not (side.good or by_us(side.sent)):
         return by_outcome(case, [call], "a long answer")
     if lived >= _hold(case):
-        return [_moved(case, side, before, None)]
+        return [_moved(case, side, before)]
     because = f"the answer ended after {lived:.1f} s, before the {_hold(case):.1f} s that were to be held"
     return [
         conclude(
@@ -164,7 +164,7 @@ def _judged(case: Case, call: Call) -> list[Finding]:
 def _cut(case: Case, side: Side, before: float, now: float, code: str) -> Finding:
     off = side.uncertainty
     if now < before * (1 - _MOVED) - off:
-        return _moved(case, side, before, now)
+        return _moved(case, side, before, now, code)
     timers = known_timers(now, code, side.sent, off)
     return conclude(
         case,
@@ -172,21 +172,21 @@ def _cut(case: Case, side: Side, before: float, now: float, code: str) -> Findin
         side.sent,
         **_fields(case, side, before, now),
         title=f"The cutoff is where it was: {now:.1f} s, {before:.1f} s when last measured",
-        detail=(("seen", shown(side.sent)), ("matches", in_words(timers, now))),
+        detail=(("seen", shown(side.sent)), ("matches", in_words(timers, now, proven(side.sent)))),
         confidence=Confidence.MEDIUM,
     )
 
 
-def _moved(case: Case, side: Side, before: float, now: float | None) -> Finding:
-    """Earlier hurts customers; later, or gone, is told without blame."""
+def _moved(case: Case, side: Side, before: float, now: float | None = None, code: str = "") -> Finding:
+    """Earlier, by a timer of the class in `code`, hurts customers; gone is told without blame."""
     off = side.uncertainty
     if now is None:
         where = f"there is no cut below {side.lived or 0.0:.1f} s any more"
         rows: tuple[tuple[str, str], ...] = ()
     else:
         where = f"it is now at {now:.1f} ± {off:.1f} s"
-        timers = known_timers(now, "timeout.first_byte", side.sent, off)
-        rows = (("matches", in_words(timers, now)), *spoken(side.sent, now, off))
+        timers = known_timers(now, code, side.sent, off)
+        rows = (("matches", in_words(timers, now, proven(side.sent))), *spoken(side.sent, now, off))
     return conclude(
         case,
         "regression.cutoff",
