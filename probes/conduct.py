@@ -17,7 +17,7 @@ from probes.clock import Clock
 from probes.errors import UsageError
 from probes.kinds import KINDS
 from probes.live import SHORTEST, Bench
-from probes.model import Finished, Found, Run, Skipped
+from probes.model import Began, Finished, Found, Run, Skipped, Spend, Verdict
 from probes.output_cap import OutputCap
 from probes.own_signatures import catalogue_for
 from probes.recall import recalled
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from probes.credentials import Secrets
-    from probes.model import Case, Event, Sink, Spend, Target
+    from probes.model import Case, Event, Sink, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,25 @@ def conduct(
     governor = governor or Governor(order.target, order.clock, stop)
     before = governor.spend
     bench = bench_for(order.target, secrets, order.clock, governor, stop, emit)
+    ahead = Run(
+        id=new_id(started),
+        suites=planned.suites,
+        target=order.target,
+        vantage=order.target.vantage,
+        started=started,
+        finished=started,
+        versions=versions(planned.cases),
+        seed=planned.seed,
+        time_scale=order.clock.scale,
+        verdict=Verdict.INCONCLUSIVE,
+        spend=Spend(),
+        cases=planned.cases,
+        calls=(),
+        findings=(),
+        skipped=planned.skipped,
+        config_digest=_digest(planned.cases),
+    )
+    emit(Began(ahead))
     calls, findings = run_cases(planned.cases, bench)
     for finding in routed(calls, planned.suites[0]):
         findings.append(accepted(finding, order.target, bench.today))
@@ -152,24 +171,14 @@ def conduct(
         for finding in lapsed(order.target, findings, bench.today, planned.suites[0]):
             findings.append(finding)
             emit(Found(finding))
-    run = Run(
-        id=new_id(started),
-        suites=planned.suites,
-        target=order.target,
-        vantage=order.target.vantage,
-        started=started,
+    run = replace(
+        ahead,
         finished=started
         + timedelta(seconds=time.monotonic() - began),  # the machine's clock may be set meanwhile
-        versions=versions(planned.cases),
-        seed=planned.seed,
-        time_scale=order.clock.scale,
         verdict=worst(findings),
         spend=_spent(before, governor.spend),
-        cases=planned.cases,
         calls=tuple(calls),
         findings=tuple(findings),
-        skipped=planned.skipped,
-        config_digest=_digest(planned.cases),
     )
     emit(Finished(run))
     return run

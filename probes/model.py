@@ -665,6 +665,13 @@ Send = Callable[[Sequence[Planned]], list[Call]]
 
 
 @dataclass(frozen=True, slots=True)
+class Began:
+    """`run`: what is known before anything is sent; without calls and findings, and `inconclusive`."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     case: Case
 
@@ -684,5 +691,5 @@ class Finished:
     run: Run
 
 
-Event = Started | Called | Found | Finished
+Event = Began | Started | Called | Found | Finished
 Sink = Callable[[Event], None]

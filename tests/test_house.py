@@ -24,7 +24,7 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 # for all that is in it, but for a module that stands in a row of its own.
 LAYERS = {
     "the version": "__init__",
-    "nouns": "model errors clock spellings body_text api_paths",
+    "nouns": "model canary errors clock spellings body_text api_paths",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
@@ -32,17 +32,19 @@ LAYERS = {
     "how it is asked": "allowance attempts budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo schemas checkup starter",
+    "the canary": "memory alerts watch",
     "what is shown": "reporters sinks",
     "what is said": "printing outputs classify.command calibration.command rejudge.command commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
     "model": "",
+    "canary": "model",
     "errors": "",
     "clock": "",
     "wire": "",
     "reporters": "model redact document",
-    "sinks": "model redact document",
+    "sinks": "model canary redact document",
     "cli": "__init__ errors options commands outputs printing",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}

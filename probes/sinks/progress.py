@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from probes.model import Called, Event, Finished, Found, Started
+from probes.model import Began, Called, Event, Finished, Found, Started
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -22,7 +22,7 @@ class Progress:
         self._found = 0
 
     def __call__(self, event: Event) -> None:
-        if self._status is None:
+        if self._status is None or isinstance(event, Began):
             return
         if isinstance(event, Started):
             self._running[event.case.id] = 0

@@ -1,0 +1,139 @@
+"""What is a canary made of?
+
+Frozen nouns alone, like those of `model`: what is watched when, what came of each turn, and what was told to people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from probes.model import Layer, Observed, Spend, Verdict
+
+
+class Missed(StrEnum):
+    """Why an entry that was due has no run."""
+
+    OVERLAP = "overlap"
+    """Its run before was still under way."""
+    BUDGET = "budget"
+    SAMPLED = "sampled"
+    """An expensive entry that this time was left out by its share."""
+    PAUSED = "paused"
+    """The server asked for a pause that lasts beyond its turn."""
+    LATE = "late"
+    """Its time passed while the machine slept, its clock was set or the canary was not running."""
+    ERROR = "error"
+    """The order could not be carried out: a mistake of configuration or a bug of ours."""
+    DRAINED = "drained"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One time at which an entry was due, and what came of it. Exactly one of `run` and `missed` is set once it ended.
+
+    `conclusive`: the run said something of the service, good or bad. `reason`: in words, why there is no run, or why
+    it is not conclusive.
+    """
+
+    entry: str
+    target: str
+    due: datetime
+    began: datetime | None = None
+    ended: datetime | None = None
+    run: str | None = None
+    verdict: Verdict | None = None
+    conclusive: bool = False
+    missed: Missed | None = None
+    reason: str | None = None
+    spend: Spend | None = None
+
+
+class About(StrEnum):
+    """Whom an alert speaks of."""
+
+    SERVICE = "service"
+    """Customers are hurt."""
+    BLIND = "blind"
+    """Nothing conclusive was measured: the service is unknown, not down."""
+    PROBE = "probe"
+    """The canary itself: its detection, its store, its machine."""
+
+
+class AlertState(StrEnum):
+    OPEN = "open"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertKey:
+    """What one alert is for; clients, routes and entries are its content."""
+
+    target: str
+    about: About
+    layer: Layer
+    product: str | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """`since`: when the first bad answer of this outbreak was seen, at most `opened`. `flaps`: how often it went and
+    came again while it was one alert. `window`: the maintenance window that it opened in.
+    """
+
+    id: str
+    key: AlertKey
+    state: AlertState
+    since: datetime
+    opened: datetime
+    updated: datetime
+    resolved: datetime | None = None
+    title: str = ""
+    text: str = ""
+    vendor_code: str | None = None
+    clients: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    observed: Observed | None = None
+    intervals: int = 1
+    run: str | None = None
+    flaps: int = 0
+    window: str | None = None
+    memory: Mapping[str, str] = field(default_factory=dict)
+    """What the rules remember of it between turns; texts, so that it can be stored."""
+
+
+class Told(StrEnum):
+    OPENED = "opened"
+    UPDATED = "updated"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One message about an alert to one sink; kept until it is delivered."""
+
+    id: str
+    alert: Alert
+    told: Told
+    sink: str
+    made: datetime
+    tries: int = 0
+    next_try: datetime | None = None
+    delivered: datetime | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """That something was changed, as a person or an audit log says it."""
+
+    at: datetime
+    text: str
+    source: str = "edgeprobe mark"

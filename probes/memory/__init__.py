@@ -1,0 +1,1 @@
+"""What did the canary see, and what did it say?"""

@@ -1,0 +1,1 @@
+"""What is due, who runs it, and who watches the watcher?"""
