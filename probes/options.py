@@ -155,7 +155,7 @@ def _validate(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--env", action="store_true", help="also check that the variables they name are set")
     parser.add_argument(
         "--schema",
-        choices=("target", "suite"),
+        choices=("target", "suite", "canary"),
         help="print the JSON Schema of such a file, for editors, and end",
     )
 

@@ -31,8 +31,9 @@ LAYERS = {
     "what an answer means": "handshakes endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance attempts budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo schemas checkup starter",
+    "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo",
     "the canary": "memory alerts watch",
+    "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
     "what is said": "printing outputs classify.command calibration.command rejudge.command lab.command commands options cli pytest_door pytest_plugin",
 }
@@ -49,7 +50,8 @@ ONLY = {
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.
-HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run"}
+HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run",
+    "watch/lanes.py": "_one", "watch/chores.py": "_once"}
 
 
 @lru_cache

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 
 from probes.errors import did_you_mean
 
@@ -100,6 +100,7 @@ def moment(text: object) -> datetime:
 Duration = Annotated[
     timedelta,
     BeforeValidator(duration),
+    PlainSerializer(in_short, return_type=str),
     WithJsonSchema(
         {
             "type": "string",
@@ -111,6 +112,7 @@ Duration = Annotated[
 ClockTime = Annotated[
     time,
     BeforeValidator(clock_time),
+    PlainSerializer(lambda at: f"{at:%H:%M}", return_type=str),
     WithJsonSchema(
         {"type": "string", "pattern": r"^(([01]\d|2[0-3]):[0-5]\d|24:00)$", "examples": ["07:30"]}
     ),
@@ -118,6 +120,7 @@ ClockTime = Annotated[
 Weekdays = Annotated[
     tuple[int, ...],
     BeforeValidator(weekdays),
+    PlainSerializer(lambda days: ",".join(DAYS[day] for day in days), return_type=str),
     WithJsonSchema(
         {
             "type": "string",

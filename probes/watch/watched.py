@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from probes import config, strict_yaml
 from probes.bundled import find
 from probes.errors import ConfigError, UsageError
-from probes.kinds import KINDS
 from probes.suite import cases, load_suite
-from probes.watch.config import canary_file, read_canary
+from probes.watch.config import FILE, canary_file, read_canary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,13 +24,15 @@ if TYPE_CHECKING:
     from probes.watch.config import Canary, Entry
 
 
+__all__ = ["FILE", "Watched", "digest", "load", "variables"]
+
+
 @dataclass(frozen=True)
 class Watched:
-    """`long`: the names of entries with a case that waits for minutes. `files`: all that was read for it."""
+    """`files`: all that was read for it, with the digest of what stood in them."""
 
     canary: Canary
     targets: Mapping[str, Target]
-    long: frozenset[str]
     files: tuple[Path, ...]
     digest: str
 
@@ -50,7 +51,6 @@ def load(name: str | None = None) -> Watched:
 def _read(path: Path) -> Watched:
     canary, lines = read_canary(path)
     targets: dict[str, Target] = {}
-    long: set[str] = set()
     files = {path}
     for index, entry in enumerate(canary.entries):
         at = ("entries", index)
@@ -61,13 +61,10 @@ def _read(path: Path) -> Watched:
             strict_yaml.refuse(str(mistake), path, lines, (*at, key))
         if entry.target not in targets:
             targets[entry.target] = config.load_target(entry.target)
-        asked = _cases(entry, targets[entry.target], path, lines, at)
-        if not asked:
+        if not _cases(entry, targets[entry.target], path, lines, at):
             strict_yaml.refuse("asks nothing: none of its cases and clients fits its target", path, lines, at)
-        if any(KINDS[case.kind].long for case in asked):
-            long.add(entry.name)
     ordered = tuple(sorted(files))
-    return Watched(canary, targets, frozenset(long), ordered, digest(ordered))
+    return Watched(canary, targets, ordered, digest(ordered))
 
 
 def _cases(entry: Entry, target: Target, path: Path, lines: Lines, at: KeyPath) -> list[Case]:
@@ -82,6 +79,17 @@ def _cases(entry: Entry, target: Target, path: Path, lines: Lines, at: KeyPath) 
         said = str(mistake)
         key = "set" if said.startswith("--set") else "clients"
         strict_yaml.refuse(said.removeprefix("--set ").removeprefix("--client "), path, lines, (*at, key))
+
+
+def variables(canary: Canary) -> Iterator[tuple[str, str]]:
+    """Those that it names, each with what it holds."""
+    if canary.dead_man is not None and canary.dead_man.url_env is not None:
+        yield canary.dead_man.url_env, "the dead man's address"
+    for sink in canary.sinks:
+        for variable in filter(None, (sink.webhook_env, sink.notify_env)):
+            yield variable, f"the address of sink {sink.name}"
+        if sink.secret_env is not None:
+            yield sink.secret_env, f"the key that sink {sink.name} is signed with"
 
 
 def digest(files: tuple[Path, ...]) -> str:
