@@ -50,8 +50,14 @@ ONLY = {
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.
-HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run",
-    "watch/lanes.py": "_one", "watch/chores.py": "_once"}
+HANDED_ON = {
+    "runner.py": "lane",
+    "live.py": "run",
+    "wire/backend.py": "connect_tcp",
+    "wire/call.py": "run",
+    "watch/lanes.py": "_one",
+    "watch/chores.py": "_once",
+}
 
 
 @lru_cache

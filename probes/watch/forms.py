@@ -14,8 +14,8 @@ from probes.errors import did_you_mean
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
-_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 _DAY = "|".join(DAYS)
 _FAR = "; valid: "
 
