@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from probes.watch.config import Entry
 
 _INSTANT = timedelta(microseconds=1)
-GRACE = timedelta(seconds=60)
-"""So much later than its time, or its interval if that is shorter, an entry is still taken."""
+LEAST_GRACE, MOST_GRACE = timedelta(seconds=5), timedelta(seconds=60)
+"""So much later than its time an entry is still taken: a twentieth of its interval, within these and the interval. More,
+and all that a clock jumped over would begin in one moment.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Appointment(schedule.Job):
         """Says what is due, and that something was; sets its next time."""
         now, due = self._agenda.now, self.next_run
         assert due is not None
-        from_then = max(due, now - min(self._agenda.grace, self.between))
+        from_then = max(due, now - self._grace())
         in_time = list(self.times.between(from_then - _INSTANT, now))
         self.taken = in_time[-1] if in_time else due
         if due != self.taken or not in_time:
@@ -61,6 +63,10 @@ class Appointment(schedule.Job):
         if in_time:
             self._agenda.say(Due(self.entry, self.taken))
         self.next_run = self.times.after(now)
+
+    def _grace(self) -> timedelta:
+        most = max(LEAST_GRACE / self._agenda.scale, min(self.between / 20, MOST_GRACE))
+        return min(most, self.between)
 
     def again(self) -> None:
         """After the clock was set back: its next time from now; not one that it just had, so that nothing runs twice,
@@ -74,7 +80,7 @@ class Appointment(schedule.Job):
 class Agenda(schedule.Scheduler):
     """The entries by their next time.
 
-    `last`: when an entry had its last turn before this process, where it had one: what it missed since is late.
+    `scale`: machine seconds per second; what a machine is late by in the lab's time is more. `last`: when an entry had its last turn before this process, where it had one: what it missed since is late.
     """
 
     def __init__(
@@ -82,12 +88,12 @@ class Agenda(schedule.Scheduler):
         entries: Iterable[Entry],
         now: datetime,
         *,
-        grace: timedelta = GRACE,
+        scale: float = 1.0,
         last: Callable[[str], datetime | None] = lambda _: None,
     ) -> None:
         super().__init__()
         self.now = now
-        self.grace = grace
+        self.scale = scale
         self._said: list[Due] = []
         self.take_over(entries)
         for job in self.appointments:

@@ -17,7 +17,7 @@ from probes.errors import UsageError
 from probes.model import Verdict
 from probes.stop import Stop
 from probes.watch.chores import Chores
-from probes.watch.due import GRACE, Agenda
+from probes.watch.due import Agenda
 from probes.watch.files import Files
 from probes.watch.lanes import Lanes
 from probes.watch.signals import heard
@@ -123,8 +123,7 @@ class Watch:
         agenda = Agenda(
             self.watched.canary.entries,
             self._wall.now(),
-            # A machine that is late by a second is late by many in the lab's time.
-            grace=GRACE / self._wall.scale,
+            scale=self._wall.scale,
             last=self._last,
         )
         with heard(self.signalled):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from canaries import Turns
 from entries import entry, moment
 
@@ -65,11 +63,11 @@ def test_long_entries_delay_no_short_one():
 def test_short_lanes_are_bounded():
     """A hundred entries of a service that hangs are no hundred threads."""
     turns = Turns(holds=tuple(f"e{n}" for n in range(100)))
-    before, these = threading.active_count(), lanes(turns, short=4)
+    these = lanes(turns, short=4)
     for n in range(100):
         assert these.offer(entry(f"e{n}", every="5m"), DUE, long=False)
     turns.until(lambda t: len(t.taken) == 4)
-    assert threading.active_count() - before == 4
+    assert these._workers == 4
     turns.held.set()
     assert these.idle(20)
     assert (len(turns.taken), turns.most_at_once) == (100, 4)
