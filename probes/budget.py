@@ -239,9 +239,10 @@ class Governor:
             self._book(trial, -1)
             made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._requests += min(made, attempts(trial))  # those beyond were counted as they were sent
-            input_tokens, output_tokens = charged(trial, call)
-            self._input += input_tokens
-            self._output += output_tokens
+            paid = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
+            for used in (charged(trial, exchange) for exchange in paid):
+                self._input += used[0]
+                self._output += used[1]
 
     def _book(self, trial: Trial, sign: int) -> None:
         """The worst case of a trial, bought or given back; the lock is held."""
@@ -266,14 +267,7 @@ class Governor:
                 self._held.append(_question(trial))
 
 
-def charged(trial: Trial, call: Call) -> tuple[int, int]:
-    """(input, output) tokens that a call is settled with."""
-    bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
-    each = [_paid(trial, exchange) for exchange in bought]
-    return sum(used[0] for used in each), sum(used[1] for used in each)
-
-
-def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
+def charged(trial: Trial, exchange: Exchange) -> tuple[int, int]:
     """(input, output) tokens that one request is settled with."""
     nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
     return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))

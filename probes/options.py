@@ -192,11 +192,9 @@ def _store(commands: argparse._SubParsersAction[Parser]) -> None:
     stats = _command(actions, "stats", "say what it holds")
     stats.add_argument("--json", metavar="FILE", help="the same as JSON; - for standard output")
     prune = _command(actions, "prune", "delete what is old; figures by the day stay")
+    prune.add_argument("--raw-days", type=_days, default=30.0, metavar="N", help="of any run (default: 30)")
     prune.add_argument(
-        "--raw-days", type=_days, default=30.0, metavar="N", help="that runs are kept (default: 30)"
-    )
-    prune.add_argument(
-        "--failed-days", type=_days, default=365.0, metavar="N", help="those with a failure (default: 365)"
+        "--failed-days", type=_days, default=365.0, metavar="N", help="of those with a failure (default: 365)"
     )
     for action in (stats, prune):
         _db_flag(action)
@@ -204,7 +202,7 @@ def _store(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _db_flag(parser: Parser) -> None:
     parser.add_argument(
-        "--db", metavar="URL", help="of the database (default: edgeprobe.db where runs are kept)"
+        "--db", metavar="URL", help="the database (default: edgeprobe.db where runs are kept)"
     )
 
 

@@ -34,7 +34,7 @@ LAYERS = {
     "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo schemas checkup starter",
     "the canary": "stored memory alerts watch",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command lab.command commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command memory.command lab.command commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
