@@ -230,9 +230,7 @@ class Governor:
             self._book(trial, -1)
             made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._spend((min(made, attempts(trial)), 0, 0))  # those beyond were counted as they were sent
-            paid = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
-            for used in (_paid(trial, exchange) for exchange in paid):
-                self._spend((0, *used))
+            self._spend((0, *paid(trial, call)))
 
     def _book(self, trial: Trial, sign: int) -> None:
         """The worst case of a trial, bought or given back; the lock is held."""
@@ -265,6 +263,13 @@ def _most(trial: Trial) -> Cost:
     """What a trial can cost at the most, with the retries of an SDK that is left them."""
     times, (input_tokens, output_tokens) = attempts(trial), worst_case(trial)
     return times, times * input_tokens, times * output_tokens
+
+
+def paid(trial: Trial, call: Call) -> tuple[int, int]:
+    """(input, output) tokens that a call is settled with."""
+    bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
+    each = [_paid(trial, exchange) for exchange in bought]
+    return sum(used[0] for used in each), sum(used[1] for used in each)
 
 
 def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:

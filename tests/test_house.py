@@ -49,7 +49,7 @@ ONLY = {
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.
-HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run"}
+HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run", "watch/turns.py": "take"}
 
 
 @lru_cache
