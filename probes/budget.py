@@ -9,11 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from probes.attempts import attempts, withheld
+from probes.costs import FILLER_BYTES, PROMPT_TOKENS, free, most_of, over_cap, paid, worst_case
 from probes.ledger import Ledger
-from probes.model import Ask, Call, Exchange, NotSent, Raw, Spend, Target, Trial
+from probes.model import Ask, NotSent, Raw
 from probes.pace import Pace
 from probes.prices import prices
 from probes.response import in_words, retry_after
@@ -24,47 +25,18 @@ if TYPE_CHECKING:
 
     from probes.clock import Clock
     from probes.ledger import Cost
+    from probes.model import Call, Spend, Target, Trial
+
+__all__ = ["FILLER_BYTES", "MAX_HOPS", "PROMPT_TOKENS", "Governor", "free", "over_cap", "paid", "worst_case"]
 
 MAX_WAIT = 5.0
 """Seconds that one `Retry-After` is waited for."""
 MAX_WAITS = 10.0
 """Seconds waited in one run for all of them."""
-PROMPT_TOKENS = 80
-TEMPLATE_TOKENS = 400
-"""That a server's own chat template and system prompt may add to a prompt of ours."""
-FILLER_BYTES = 6
-"""Of neutral text for each token that is wanted of it: its words are one token or two."""
-_FEWEST_BYTES = 4
-"""A token of such text has at the least."""
-COUNTED_APART = 16
-"""Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
 MAX_HOPS = 5
 """Redirects that are followed in one call."""
-_REDIRECTS = range(300, 400)
 _PAUSING = frozenset({429, 503, 529})
 """That ask everybody to hold back; others with a `Retry-After` speak of the one request."""
-
-
-def worst_case(trial: Trial) -> tuple[int, int]:
-    """(input, output) tokens that one request of a trial can cost at the most, by the size of our prompts and its cap."""
-    request = trial.request
-    if not isinstance(request, Ask) or request.endpoint == "models":
-        return 0, 0
-    filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
-    return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
-
-
-def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
-    """The (input, output) tokens that a call was counted with, where they are more than was reserved for it.
-
-    Beyond what templates and tokenizers explain: those few are within what the budget settles afterwards.
-    """
-    used = _used(call.last.facts.get("usage")) if call.last is not None else None
-    if used is None or not isinstance(trial.request, Ask):
-        return None
-    input_tokens, output_tokens = worst_case(trial)
-    above = used[0] > input_tokens + TEMPLATE_TOKENS or used[1] > output_tokens + COUNTED_APART
-    return used if above else None
 
 
 class Governor:
@@ -157,7 +129,7 @@ class Governor:
 
     def _affords(self, group: list[Trial]) -> bool:
         """Every ceiling holds even if each of the group costs its worst case."""
-        costs = [_most(trial) for trial in group]
+        costs = [most_of(trial) for trial in group]
         together = sum(c[0] for c in costs), sum(c[1] for c in costs), sum(c[2] for c in costs)
         return all(ledger.affords(together) for ledger in self._ledgers)
 
@@ -234,7 +206,7 @@ class Governor:
 
     def _book(self, trial: Trial, sign: int) -> None:
         """The worst case of a trial, bought or given back; the lock is held."""
-        self._spend(_most(trial), sign)
+        self._spend(most_of(trial), sign)
 
     def _spend(self, what: Cost, sign: int = 1) -> None:
         for ledger in self._ledgers:
@@ -259,25 +231,6 @@ class Governor:
                 self._pace.pause(seconds, self._pause_asked)
 
 
-def _most(trial: Trial) -> Cost:
-    """What a trial can cost at the most, with the retries of an SDK that is left them."""
-    times, (input_tokens, output_tokens) = attempts(trial), worst_case(trial)
-    return times, times * input_tokens, times * output_tokens
-
-
-def paid(trial: Trial, call: Call) -> tuple[int, int]:
-    """(input, output) tokens that a call is settled with."""
-    bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
-    each = [_paid(trial, exchange) for exchange in bought]
-    return sum(used[0] for used in each), sum(used[1] for used in each)
-
-
-def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
-    """(input, output) tokens that one request is settled with."""
-    nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
-    return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))
-
-
 def _question(trial: Trial) -> tuple[object, ...]:
     return trial.client, trial.route, trial.request
 
@@ -286,20 +239,3 @@ def _only_shown(trial: Trial, status: int) -> bool:
     """A page that was asked for, with the `Retry-After` that belongs to it; a 429 to another question is said to us."""
     shows = trial.request.shows if isinstance(trial.request, Raw) else None
     return shows is not None and (status == shows or status not in _PAUSING)
-
-
-def free(exchange: Exchange) -> bool:
-    """Refused by a 4xx before inference, or never sent whole."""
-    refused = exchange.status is not None and 400 <= exchange.status < 500
-    return refused or (exchange.status is None and exchange.timeline.upload_end is None)
-
-
-def _used(usage: Any) -> tuple[int, int] | None:
-    """(input, output) tokens of a usage object in either dialect; `None` where it counts neither."""
-    if not isinstance(usage, dict):
-        return None
-    counts = [
-        next((n for name in names if isinstance(n := usage.get(name), int) and n >= 0), None)
-        for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
-    ]
-    return None if counts == [None, None] else (counts[0] or 0, counts[1] or 0)

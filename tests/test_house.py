@@ -29,7 +29,7 @@ LAYERS = {
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
-    "how it is asked": "allowance attempts ledger pace budget stop output_cap clients lab",
+    "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo schemas checkup starter",
     "the canary": "memory alerts watch",
@@ -49,7 +49,13 @@ ONLY = {
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.
-HANDED_ON = {"runner.py": "lane", "live.py": "run", "wire/backend.py": "connect_tcp", "wire/call.py": "run", "watch/turns.py": "take"}
+HANDED_ON = {
+    "runner.py": "lane",
+    "live.py": "run",
+    "wire/backend.py": "connect_tcp",
+    "wire/call.py": "run",
+    "watch/turns.py": "take",
+}
 
 
 @lru_cache

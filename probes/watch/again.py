@@ -6,7 +6,7 @@ is known before the interval is over.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from probes.kinds import KINDS
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
     from probes.model import Finding, Run
 
-Asked = tuple["Run", "Sequence[Finding]"]
-"""A run, and what is found in it once it was judged."""
 _HEALTH = "models"
 """The kind that looks at what health checks look at: a server may list nothing and serve everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A run, and what is found in it once it was judged. `part`: of its entry's cases the failing ones alone."""
+
+    run: Run
+    findings: Sequence[Finding]
+    part: bool = False
 
 
 def pages(finding: Finding) -> bool:
@@ -38,10 +45,9 @@ def again(
 
     `ask`: given case ids, or `None` for all; `None` where nothing can be asked now.
     """
-    run, findings = first
-    suspects = {_whom(finding): rule(finding) for finding in findings if pages(finding)}
+    suspects = {_whom(finding): rule(finding) for finding in first.findings if pages(finding)}
     met = dict.fromkeys(suspects, (1, 1))
-    known = {case.id for case in run.cases}
+    known = {case.id for case in first.run.cases}
     came: list[Asked] = []
     for _ in range(max((n for _, n in suspects.values()), default=1) - 1):
         unsettled = [
@@ -55,7 +61,7 @@ def again(
             break
         came.append(asked)
         for whom in unsettled:
-            met[whom] = _counted(met[whom], whom, asked[1])
+            met[whom] = _counted(met[whom], whom, asked.findings)
     return came
 
 

@@ -12,7 +12,7 @@ from probes.credentials import Secrets
 from probes.model import Finished, Found
 from probes.runner import worst
 from probes.watch import control
-from probes.watch.again import again, but_served, pages, serves, unwell
+from probes.watch.again import Asked, again, but_served, pages, serves, unwell
 from probes.watch.history import total_block
 from probes.watch.judging import OWN, STALL, clocked, doubted, longest
 from probes.watch.knock import knock
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from probes.model import Event, Finding, Run, Sink
     from probes.pace import Pace
     from probes.stop import Stop
-    from probes.watch.again import Asked
     from probes.watch.needs import Alerting, Entry, Memory, Metrics, Wall
     from probes.wire.lag import Lag
 
@@ -76,7 +75,7 @@ class Asking:
 
     def turn(self) -> Judged:
         first = self._judged(self._order)
-        if not any(map(pages, first[1])) or self._stop.reason is not None:
+        if not any(map(pages, first.findings)) or self._stop.reason is not None:
             return Judged(first, excuse=self._excuse)
         first = self._by_a_second_check(first)
         if self._cut_off([first]):
@@ -89,7 +88,7 @@ class Asking:
     def _again(self, cases: tuple[str, ...] | None) -> Asked | None:
         if self._stop.reason is not None or self._pace.paused is not None:
             return None
-        return self._judged(replace(self._order, cases=cases))
+        return replace(self._judged(replace(self._order, cases=cases)), part=True)
 
     def _judged(self, order: Order) -> Asked:
         """A run with what is found in it beside its own findings, and without what our own lag made."""
@@ -98,11 +97,11 @@ class Asking:
             run = self._conducted(order)
         stalled = longest(self._around.lag.since(began))
         if stalled < STALL:
-            return run, run.findings
+            return Asked(run, run.findings)
         why = f"edgeprobe itself stood still for {stalled:.1f} s meanwhile"
         if spoilt := [f for f in run.findings if pages(f) and clocked(f, run)]:
             self._excuse = f"our own lag: {why}"
-        return run, [doubted(f, why) if f in spoilt else f for f in run.findings]
+        return Asked(run, [doubted(f, why) if f in spoilt else f for f in run.findings])
 
     def _conducted(self, order: Order) -> Run:
         """Recorded with what memory adds to it."""
@@ -120,18 +119,17 @@ class Asking:
     # --- whose fault it may be -----------------------------------------------------------------------------
 
     def _by_a_second_check(self, asked: Asked) -> Asked:
-        run, findings = asked
-        if not (notes := unwell(findings)):
+        if not (notes := unwell(asked.findings)):
             return asked
-        if not serves(run):
+        if not serves(asked.run):
             order = replace(self._order, suites=("smoke",), overrides=None, cases=("smoke/completion",))
             if not serves(self._conducted(order)):
                 return asked
-        return run, [but_served(f) if f in notes else f for f in findings]
+        return replace(asked, findings=[but_served(f) if f in notes else f for f in asked.findings])
 
     def _cut_off(self, asked: Sequence[Asked]) -> bool:
         """Whether our own way out is broken, asked only where that could be why."""
-        if not any(pages(f) and control.doubtful(f) for _, findings in asked for f in findings):
+        if not any(pages(f) and control.doubtful(f) for one in asked for f in one.findings):
             return False
         answer = control.ask(self._control, self._around.knock)
         if answer.ok is not None:
@@ -141,9 +139,9 @@ class Asking:
         return answer.ok is False
 
     def _disbelieved(self, asked: Asked) -> Asked:
-        run, findings = asked
         why = self._excuse or "our own network"
-        return run, [doubted(f, why) if pages(f) and control.doubtful(f) else f for f in findings]
+        found = [doubted(f, why) if pages(f) and control.doubtful(f) else f for f in asked.findings]
+        return replace(asked, findings=found)
 
 
 def _until_finished(sink: Sink) -> Sink:

@@ -7,7 +7,7 @@ through the same door as any target, and has to be told as what it is.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes import lab
@@ -16,15 +16,14 @@ from probes.clock import Clock
 from probes.conduct import Order, conduct
 from probes.config import target_from_flags
 from probes.credentials import Secrets
-from probes.kinds.conclude import conclude
-from probes.model import Confidence, Layer, Verdict
+from probes.model import Layer, Verdict
 from probes.watch.again import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from probes.model import Event, Finding, Run
+    from probes.model import Event, Run
     from probes.stop import Stop
     from probes.watch.asking import Around
 
@@ -35,29 +34,8 @@ _SUITE = "identity"
 _CLOCK = Clock(0.02)
 _TRIES = 2
 """A machine that is busy for a moment is no proof that detection is broken."""
+_DO = "Run `edgeprobe demo` on this machine and report what it says; until then its silence says nothing of any target."
 _KEY = "EDGEPROBE_LAB_KEY"
-
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    """One result is enough: it was tried again already."""
-
-    k: int = 1
-    n: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """The canary's own entry, which stands in no file."""
-
-    name: str = NAME
-    suite: str = _SUITE
-    target: str = NAME
-    tier: str = "cheap"
-    sample: float = 1.0
-    clients: tuple[str, ...] = _CLIENTS
-    overrides: Mapping[str, str] = field(default_factory=dict)
-    alert: Once = Once()
 
 
 class MustFail:
@@ -76,28 +54,21 @@ class MustFail:
             self.fault = _amiss(run)
             if self.fault is None or stop.reason is not None:
                 break
-        interrupted = stop.reason is not None and self.fault is not None
-        if interrupted:
-            self.fault = None
-        finding = _told(run, self.fault)
         ended = around.wall.now()
-        turn = Turn(
-            NAME,
-            NAME,
-            due,
-            began,
-            ended,
-            run.id,
-            Verdict.INCONCLUSIVE if interrupted else finding.verdict,
-            conclusive=not interrupted,
-            reason="interrupted" if interrupted else self.fault,
+        turn = Turn(NAME, NAME, due, began, ended, run.id)
+        if stop.reason is not None and self.fault is not None:
+            self.fault = None
+            return replace(turn, verdict=Verdict.INCONCLUSIVE, reason="interrupted")
+        if self.fault is not None:
+            self._keep(heard)
+        around.metrics.must_fail(self.fault is None, ended)
+        around.alerting.own_fault("probe.bug", self.fault, _DO)
+        return replace(
+            turn,
+            verdict=Verdict.PASS if self.fault is None else Verdict.FAIL,
+            conclusive=True,
+            reason=self.fault,
         )
-        if not interrupted:
-            around.metrics.must_fail(self.fault is None, ended)
-            if self.fault is not None:
-                self._keep(heard)
-            around.alerting.observe(turn, run, [finding], (), Own())
-        return turn
 
     def _ask(self, stop: Stop) -> tuple[Run, list[Event]]:
         heard: list[Event] = []
@@ -121,18 +92,3 @@ def _amiss(run: Run) -> str | None:
         return None
     found = ", ".join(dict.fromkeys(f.code for f in (bad or run.findings))) or "nothing"
     return f"blocked.client of {_CLIENTS[0]} was planted in the built-in lab, and found was: {found}"
-
-
-def _told(run: Run, fault: str | None) -> Finding:
-    [case, *_] = run.cases
-    if fault is None:
-        return conclude(case, "ok", layer=Layer.PROBE, title="The planted fault was found")
-    return conclude(
-        case,
-        "probe.bug",
-        verdict=Verdict.FAIL,
-        layer=Layer.PROBE,
-        title="The canary does not find a fault that was planted for it",
-        detail=(("seen", fault), ("so", "as long as that lasts, its silence says nothing of any target")),
-        confidence=Confidence.HIGH,
-    )

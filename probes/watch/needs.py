@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from probes.canary import Turn
     from probes.model import Finding, Run, Sink, Spend
+    from probes.watch.again import Asked
 
 
 class Confirmed(Protocol):
@@ -70,11 +71,13 @@ class Alerting(Protocol):
     def observe(
         self,
         turn: Turn,
-        run: Run | None,
-        findings: Sequence[Finding],
-        confirmed: Sequence[tuple[Run, Sequence[Finding]]],
+        run: Run | None = None,
+        findings: Sequence[Finding] = (),
+        *,
         entry: Entry,
+        again: Sequence[Asked] = (),
     ) -> None: ...
+    def own_fault(self, code: str, fault: str | None, do: str = "") -> None: ...
 
 
 class Metrics(Protocol):

@@ -98,7 +98,7 @@ class Turns:
         self._around.metrics.lag(max((turn.began - turn.due).total_seconds(), 0.0))
         order, long = self._order(entry, target), self._long[entry.name]
         judged = Asking(self._around, self._canary.control, order, pace, stop, entry, long=long).turn()
-        run, findings = judged.first
+        run, findings = judged.first.run, judged.first.findings
         clear = conclusive(run, findings)
         reason = None if clear else judged.excuse or ("interrupted" if stop.reason else why_not(findings))
         turn = replace(
@@ -108,7 +108,7 @@ class Turns:
             verdict=worst(findings),
             conclusive=clear,
             reason=reason,
-            spend=_sum(asked.spend for asked, _ in (judged.first, *judged.again)),
+            spend=_sum(asked.run.spend for asked in (judged.first, *judged.again)),
         )
         self._note_budget(target, pace)
         return self._told(entry, turn, judged)
@@ -152,8 +152,11 @@ class Turns:
         around.metrics.turn(turn)
         if turn.conclusive and turn.verdict in _GOOD and turn.ended is not None:
             around.metrics.last_success(entry.name, turn.ended)
-        run, findings = judged.first if judged is not None else (None, ())
-        around.alerting.observe(turn, run, findings, judged.again if judged is not None else (), entry)
+        if judged is None:
+            around.alerting.observe(turn, entry=entry)
+        else:
+            first = judged.first
+            around.alerting.observe(turn, first.run, first.findings, entry=entry, again=judged.again)
         return turn
 
     def _note_budget(self, target: Target, pace: Pace) -> None:
