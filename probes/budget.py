@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.attempts import attempts, withheld
-from probes.costs import FILLER_BYTES, PROMPT_TOKENS, free, most_of, over_cap, paid, worst_case
+from probes.costs import FILLER_BYTES, PROMPT_TOKENS, charged, free, most_of, over_cap, worst_case
 from probes.ledger import Ledger
 from probes.model import Ask, NotSent, Raw
 from probes.pace import Pace
@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from probes.ledger import Cost
     from probes.model import Call, Spend, Target, Trial
 
-__all__ = ["FILLER_BYTES", "MAX_HOPS", "PROMPT_TOKENS", "Governor", "free", "over_cap", "paid", "worst_case"]
+__all__ = [
+    "FILLER_BYTES",
+    "MAX_HOPS",
+    "PROMPT_TOKENS",
+    "Governor",
+    "charged",
+    "free",
+    "over_cap",
+    "worst_case",
+]
 
 MAX_WAIT = 5.0
 """Seconds that one `Retry-After` is waited for."""
@@ -202,7 +211,7 @@ class Governor:
             self._book(trial, -1)
             made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._spend((min(made, attempts(trial)), 0, 0))  # those beyond were counted as they were sent
-            self._spend((0, *paid(trial, call)))
+            self._spend((0, *charged(trial, call)))
 
     def _book(self, trial: Trial, sign: int) -> None:
         """The worst case of a trial, bought or given back; the lock is held."""

@@ -51,7 +51,7 @@ def most_of(trial: Trial) -> Cost:
     return times, times * input_tokens, times * output_tokens
 
 
-def paid(trial: Trial, call: Call) -> tuple[int, int]:
+def charged(trial: Trial, call: Call) -> tuple[int, int]:
     """(input, output) tokens that a call is settled with."""
     bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
     each = [_paid(trial, exchange) for exchange in bought]
