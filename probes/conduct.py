@@ -139,7 +139,7 @@ def conduct(
     planned = plan(order, secrets)
     _check_secrets(planned, order.target, secrets)
     started, began = datetime.now(UTC), time.monotonic()
-    emit = _emitter(sinks)
+    emit = emitter(sinks)
     stop = stop or Stop()
     governor = governor or Governor(order.target, order.clock, stop)
     before = governor.spend
@@ -237,7 +237,8 @@ def _digest(chosen: Sequence[Case]) -> str:
     return f"sha256:{hashlib.sha256(repr(asked).encode()).hexdigest()}"
 
 
-def _emitter(sinks: Sequence[Sink]) -> Sink:
+def emitter(sinks: Sequence[Sink]) -> Sink:
+    """One for all of them, which leaves out those that break."""
     working = list(sinks)
 
     def emit(event: Event) -> None:

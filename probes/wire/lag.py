@@ -25,7 +25,10 @@ Stall = tuple[float, float]
 
 
 class Lag:
-    def __init__(self) -> None:
+    """`tick`, `bound`: of another watch than that of stamps, such as for a whole run."""
+
+    def __init__(self, tick: float = TICK, bound: float = BOUND) -> None:
+        self._every, self._bound = tick, bound
         self._lock = threading.Lock()
         self._watchers = 0
         self._ticks = False
@@ -51,10 +54,10 @@ class Lag:
     def _tick(self) -> None:
         """Until nobody watches: whoever comes in the last tick is watched for by the same thread."""
         while self._wanted():
-            due = time.monotonic() + TICK
-            time.sleep(TICK)
+            due = time.monotonic() + self._every
+            time.sleep(self._every)
             woke = time.monotonic()
-            if woke - due > BOUND:
+            if woke - due > self._bound:
                 self._stalls.append((due, woke))
 
     def _wanted(self) -> bool:

@@ -1,0 +1,81 @@
+"""What does a request cost: at the most, and as it was answered?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from probes.attempts import attempts
+from probes.model import Ask
+
+if TYPE_CHECKING:
+    from probes.ledger import Cost
+    from probes.model import Call, Exchange, Trial
+
+PROMPT_TOKENS = 80
+TEMPLATE_TOKENS = 400
+"""That a server's own chat template and system prompt may add to a prompt of ours."""
+FILLER_BYTES = 6
+"""Of neutral text for each token that is wanted of it: its words are one token or two."""
+_FEWEST_BYTES = 4
+"""A token of such text has at the least."""
+COUNTED_APART = 16
+"""Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
+_REDIRECTS = range(300, 400)
+
+
+def worst_case(trial: Trial) -> tuple[int, int]:
+    """(input, output) tokens that one request of a trial can cost at the most, by the size of our prompts and its cap."""
+    request = trial.request
+    if not isinstance(request, Ask) or request.endpoint == "models":
+        return 0, 0
+    filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
+    return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
+
+
+def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
+    """The (input, output) tokens that a call was counted with, where they are more than was reserved for it.
+
+    Beyond what templates and tokenizers explain: those few are within what the budget settles afterwards.
+    """
+    used = _used(call.last.facts.get("usage")) if call.last is not None else None
+    if used is None or not isinstance(trial.request, Ask):
+        return None
+    input_tokens, output_tokens = worst_case(trial)
+    above = used[0] > input_tokens + TEMPLATE_TOKENS or used[1] > output_tokens + COUNTED_APART
+    return used if above else None
+
+
+def most_of(trial: Trial) -> Cost:
+    """What a trial can cost at the most, with the retries of an SDK that is left them."""
+    times, (input_tokens, output_tokens) = attempts(trial), worst_case(trial)
+    return times, times * input_tokens, times * output_tokens
+
+
+def charged(trial: Trial, call: Call) -> tuple[int, int]:
+    """(input, output) tokens that a call is settled with."""
+    bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
+    each = [_paid(trial, exchange) for exchange in bought]
+    return sum(used[0] for used in each), sum(used[1] for used in each)
+
+
+def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
+    """(input, output) tokens that one request is settled with."""
+    nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
+    return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))
+
+
+def free(exchange: Exchange) -> bool:
+    """Refused by a 4xx before inference, or never sent whole."""
+    refused = exchange.status is not None and 400 <= exchange.status < 500
+    return refused or (exchange.status is None and exchange.timeline.upload_end is None)
+
+
+def _used(usage: Any) -> tuple[int, int] | None:
+    """(input, output) tokens of a usage object in either dialect; `None` where it counts neither."""
+    if not isinstance(usage, dict):
+        return None
+    counts = [
+        next((n for name in names if isinstance(n := usage.get(name), int) and n >= 0), None)
+        for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    ]
+    return None if counts == [None, None] else (counts[0] or 0, counts[1] or 0)

@@ -1,0 +1,183 @@
+"""What comes of an entry that is due?
+
+Asked or left out, judged, asked again where it looks bad, and told to memory, alerts and metrics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import traceback
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.canary import Missed, Turn
+from probes.conduct import Order, plan
+from probes.config import load_target
+from probes.errors import UsageError
+from probes.kinds import KINDS
+from probes.model import Spend, Verdict
+from probes.pace import Pace
+from probes.response import in_words
+from probes.runner import worst
+from probes.watch.asking import Asking
+from probes.watch.daily import Days, left, used_up
+from probes.watch.judging import conclusive, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from probes.model import Target
+    from probes.stop import Stop
+    from probes.watch.asking import Around, Judged
+    from probes.watch.needs import Canary, Entry
+
+_GOOD = frozenset({Verdict.PASS, Verdict.WARN})
+
+
+class Turns:
+    """Takes the turns of a canary, several at once from lanes; pauses and days' budgets outlive `reload`.
+
+    Raises UsageError where an entry cannot be carried out as the files say it, so that a canary never begins with one.
+    """
+
+    def __init__(
+        self, canary: Canary, around: Around, targets: Callable[[str], Target] = load_target
+    ) -> None:
+        self._around = around
+        self._load = targets
+        self._paces: dict[str, Pace] = {}
+        self._days = Days(around.memory)
+        self.reload(canary)
+
+    def reload(self, canary: Canary) -> None:
+        """From the next turn on; raises UsageError, and nothing is changed then."""
+        targets = {name: self._load(name) for name in dict.fromkeys(entry.target for entry in canary.entries)}
+        long = {entry.name: self._holds_long(entry, targets[entry.target]) for entry in canary.entries}
+        self._canary, self._targets, self._long = canary, targets, long
+        for target in targets.values():
+            self._paces.setdefault(
+                target.name, Pace(target.limits, self._around.clock)
+            ).limits = target.limits
+
+    def is_long(self, entry: Entry) -> bool:
+        """Whether its requests are held for long, so that it needs a lane of its own."""
+        return self._long[entry.name]
+
+    def _holds_long(self, entry: Entry, target: Target) -> bool:
+        planned = plan(self._order(entry, target), self._around.secrets)
+        return any(
+            KINDS[case.kind].long or float(case.params.get("deadline") or 0.0) > target.limits.deadline
+            for case in planned.cases
+        )
+
+    # --- one turn ------------------------------------------------------------------------------------------
+
+    def take(self, entry: Entry, due: datetime, stop: Stop) -> Turn:
+        """Never raises: a mistake of configuration, or a bug of ours, is what came of the turn."""
+        turn = Turn(entry.name, entry.target, due, began=self._around.wall.now())
+        try:
+            return self._taken(entry, turn, stop)
+        except UsageError as fault:
+            return self._left(entry, turn, Missed.ERROR, str(fault))
+        except Exception as bug:  # noqa: BLE001 - handed on: told as what came of the turn, and to whoever reads stderr
+            sys.stderr.write(traceback.format_exc())
+            return self._left(entry, turn, Missed.ERROR, f"a bug of edgeprobe's: {type(bug).__name__}")
+
+    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> Turn:
+        """One that is not taken at all, for a reason of whoever says what is due."""
+        return self._left(entry, Turn(entry.name, entry.target, due), why, reason)
+
+    def _taken(self, entry: Entry, turn: Turn, stop: Stop) -> Turn:
+        target = self._targets[entry.target]
+        pace = self._paces[target.name]
+        if (left_out := self._left_out(entry, target, pace, turn, stop)) is not None:
+            return self._left(entry, turn, *left_out)
+        assert turn.began is not None
+        self._around.metrics.lag(max((turn.began - turn.due).total_seconds(), 0.0))
+        order, long = self._order(entry, target), self._long[entry.name]
+        judged = Asking(self._around, self._canary.control, order, pace, stop, entry, long=long).turn()
+        run, findings = judged.first.run, judged.first.findings
+        clear = conclusive(run, findings)
+        reason = None if clear else judged.excuse or ("interrupted" if stop.reason else why_not(findings))
+        turn = replace(
+            turn,
+            ended=self._around.wall.now(),
+            run=run.id,
+            verdict=worst(findings),
+            conclusive=clear,
+            reason=reason,
+            spend=_sum(asked.run.spend for asked in (judged.first, *judged.again)),
+        )
+        self._note_budget(target, pace)
+        return self._told(entry, turn, judged)
+
+    def _left_out(
+        self, entry: Entry, target: Target, pace: Pace, turn: Turn, stop: Stop
+    ) -> tuple[Missed, str | None] | None:
+        assert turn.began is not None
+        if stop.reason is not None:
+            return Missed.DRAINED, stop.reason
+        if entry.tier == "expensive" and share(entry.name, turn.due) >= entry.sample:
+            return Missed.SAMPLED, f"{entry.sample:.0%} of its times are taken"
+        if (pause := pace.paused) is not None:
+            return Missed.PAUSED, f"{pause.why}; {in_words(pace.left)} are left"
+        daily = self._canary.budgets.get(entry.target)
+        with pace.lock:
+            pace.day = self._days.ledger(target, daily, turn.began)
+            spent = None if pace.day is None else used_up(entry.target, pace.day, turn.began)
+        self._note_budget(target, pace)
+        return None if spent is None else (Missed.BUDGET, spent)
+
+    def _order(self, entry: Entry, target: Target) -> Order:
+        return Order(
+            (entry.suite,),
+            target,
+            only=tuple(entry.clients) or None,
+            overrides=entry.overrides or None,
+            clock=self._around.clock,
+        )
+
+    # --- who is told ---------------------------------------------------------------------------------------
+
+    def _left(self, entry: Entry, turn: Turn, why: Missed, reason: str | None) -> Turn:
+        return self._told(
+            entry, replace(turn, ended=self._around.wall.now(), missed=why, reason=reason), None
+        )
+
+    def _told(self, entry: Entry, turn: Turn, judged: Judged | None) -> Turn:
+        around = self._around
+        around.memory.turn(turn)
+        around.metrics.turn(turn)
+        if turn.conclusive and turn.verdict in _GOOD and turn.ended is not None:
+            around.metrics.last_success(entry.name, turn.ended)
+        if judged is None:
+            around.alerting.observe(turn, entry=entry)
+        else:
+            first = judged.first
+            around.alerting.observe(turn, first.run, first.findings, entry=entry, again=judged.again)
+        return turn
+
+    def _note_budget(self, target: Target, pace: Pace) -> None:
+        with pace.lock:
+            rests = {} if pace.day is None else left(pace.day)
+        for kind, rest in rests.items():
+            self._around.metrics.budget(target.name, kind, rest)
+
+
+def share(entry: str, due: datetime) -> float:
+    """The same in every process, from 0 up to 1: which times a sample takes is no matter of when it is started."""
+    digest = hashlib.sha256(f"{entry}\0{due.isoformat()}".encode()).digest()
+    return int.from_bytes(digest[:8]) / 2**64
+
+
+def _sum(spends: Iterable[Spend]) -> Spend:
+    each = list(spends)
+    dollars = [spend.usd for spend in each if spend.usd is not None]
+    return Spend(
+        sum(spend.requests for spend in each),
+        sum(spend.input_tokens for spend in each),
+        sum(spend.output_tokens for spend in each),
+        round(sum(dollars), 9) if len(dollars) == len(each) else None,
+    )
