@@ -162,9 +162,9 @@ CATALOGUE: Mapping[str, Row] = {
             {"entry": None},
         ),
         Row(
-            "edgeprobe_entry_since_timestamp_seconds",
+            "edgeprobe_entry_next_due_timestamp_seconds",
             "gauge",
-            "Since when this process watches the entry.",
+            "When the entry is due next; in the past where the canary is late.",
             {"entry": None},
         ),
         Row(

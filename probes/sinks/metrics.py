@@ -104,7 +104,7 @@ class Metrics:
 
     # --- what came of the turns
 
-    def entries(self, intervals: Mapping[str, timedelta], targets: Collection[str], at: datetime) -> None:
+    def entries(self, intervals: Mapping[str, timedelta], targets: Collection[str]) -> None:
         """What is watched from now on, by the names of entries and targets; series of what is not are dropped."""
         with self._lock:
             series = self._series
@@ -112,9 +112,10 @@ class Metrics:
                 series.keep(label, {shown(name) for name in names})
             self._targets = frozenset(targets)
             for entry, interval in intervals.items():
-                if not series.has("edgeprobe_entry_since_timestamp_seconds", entry=entry):
-                    series.put("edgeprobe_entry_since_timestamp_seconds", at.timestamp(), entry=entry)
                 series.put("edgeprobe_entry_interval_seconds", interval.total_seconds(), entry=entry)
+
+    def due(self, entry: str, at: datetime) -> None:
+        self._put("edgeprobe_entry_next_due_timestamp_seconds", at.timestamp(), entry=entry)
 
     def turn(self, turn: Turn) -> None:
         with self._lock:
