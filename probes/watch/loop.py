@@ -89,6 +89,7 @@ class Watch:
         self._wake = threading.Event()
         self._asked_to_reload = self._ending = self._hurried = False
         self._looked: float | None = None
+        self._agenda: Agenda | None = None
 
     # --- what others ask ---
 
@@ -103,6 +104,11 @@ class Watch:
         if self._looked is None:
             return "starting"
         return "draining" if self._ending else None
+
+    def next_times(self) -> dict[str, datetime]:
+        """When each entry is due next."""
+        jobs = self._agenda.appointments if self._agenda is not None else []
+        return {job.entry.name: job.next_run for job in jobs if job.next_run is not None}
 
     def signalled(self, name: str) -> None:
         """By its name; for a thread, not for a handler."""
@@ -120,7 +126,7 @@ class Watch:
 
     def run(self) -> int:
         """Until signalled; 0 after a drain."""
-        agenda = Agenda(
+        agenda = self._agenda = Agenda(
             self.watched.canary.entries,
             self._wall.now(),
             scale=self._wall.scale,
