@@ -72,6 +72,8 @@ def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, now: dateti
     beside = Beside(
         fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],
         marks=marks[:_MARKS],
+        host=extra.get("host"),
+        last=page.outbreak.last_bad,
         link=_link(canary.link, alert.run),
         before=datetime.fromisoformat(before).astimezone(UTC) if before else None,
         flapping=page.outbreak.flapping,

@@ -8,8 +8,9 @@ know markup make them harmless for theirs.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from probes.canary import About, AlertState
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TITLE, LINE, MARKS = 240, 400, 3
 _SHOWN = ("seen", "because", "so", "matches", "cliff", "key", "look up")
 _SURE = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
+_OFTEN = re.compile(r"\d of \d")
 _clean = Redactor().text
 
 
@@ -45,7 +47,7 @@ def words_of(finding: Finding) -> Words:
     seen = finding.observed
     if seen is not None and seen.n > 1:
         often = f"{seen.k} of {seen.n}"
-        rows = [(label, f"{t}, {often}" if label == "seen" and often not in t else t) for label, t in rows]
+        rows = [(r, f"{t}, {often}" if r == "seen" and not _OFTEN.search(t) else t) for r, t in rows]
     sure = _SURE[finding.confidence] if finding.confidence else 0
     do = f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
     weight = 10 * (finding.factor is not None) + 3 * sure + min(len(rows), 2)
@@ -64,11 +66,15 @@ def words_in(memory: Mapping[str, str]) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is said beside: the clients that are fine, changes that were marked, the last pass before a maintenance."""
+    """What is said beside: the clients that are fine, the host, changes that were marked, when it was met last, the
+    last pass before a maintenance.
+    """
 
     fine: Sequence[str] = ()
     marks: Sequence[Mark] = ()
+    host: str | None = None
     link: str | None = None
+    last: datetime | None = None
     before: datetime | None = None
     flapping: bool = False
     outlived: bool = False
@@ -80,9 +86,9 @@ def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
     if alert.key.about is About.SERVICE and not any(name in whom for name in alert.clients):
         whom += f" ({_whom(alert, beside)})"
     where = f"{_tag(alert, beside)} {whom}: {alert.key.target}"
-    if alert.state is AlertState.RESOLVED and alert.resolved is not None:
-        lasted = _lasted(alert.resolved - alert.since)
-        return _line(f"[resolved] {where}, since {clock(alert.since, now)}, for {lasted}", TITLE)
+    if alert.state is AlertState.RESOLVED:
+        until = clock(beside.last or alert.since, now)
+        return _line(f"[resolved] {where} from {clock(alert.since, now)} to {until}", TITLE)
     seen = alert.observed
     often = f", {seen.k} of {seen.n}" if seen is not None and alert.key.about is About.SERVICE else ""
     intervals = f"{alert.intervals} interval{'' if alert.intervals == 1 else 's'}"
@@ -115,17 +121,19 @@ def text_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
 
 def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
     if alert.state is AlertState.RESOLVED:
-        yield "resolved", f"not met any more since {clock(alert.updated, now)}"
-    if beside.flapping:
+        yield "resolved", f"not met any more at {clock(alert.updated, now)}"
+    elif beside.flapping:
         yield "flapping", f"came again {alert.flaps} times; told once more when it has been over for longer"
-    yield from words.rows
+    if alert.state is not AlertState.RESOLVED:
+        yield from words.rows
     if alert.key.about is About.SERVICE:
-        fine = f"; {', '.join(beside.fine)} are fine" if len(beside.fine) > 1 else ""
-        fine = fine or "".join(f"; {name} is fine" for name in beside.fine)
-        yield "clients", f"{', '.join(alert.clients) or 'not one alone'}{fine}"
+        yield "clients", f"{', '.join(alert.clients) or 'not one alone'}{_fine(alert, beside)}"
         made = " ".join(part for part in (alert.key.product, alert.vendor_code) if part)
         yield "layer", f"{alert.key.layer}{f', {made}' if made else ''} · {alert.key.code}"
-    yield "watched", f"{', '.join(alert.entries)}{_by(alert)}" if alert.entries else "the canary itself"
+    yield (
+        "watched",
+        f"{', '.join(alert.entries)}{_by(alert, beside)}" if alert.entries else "the canary itself",
+    )
     yield from _changes(alert, beside, now)
     if words.do and alert.state is not AlertState.RESOLVED:
         yield "do", words.do
@@ -133,8 +141,16 @@ def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator
         yield "report", beside.link
 
 
-def _by(alert: Alert) -> str:
-    return f" by route {', '.join(alert.routes)}" if alert.routes else ""
+def _fine(alert: Alert, beside: Beside) -> str:
+    if not beside.fine or alert.state is AlertState.RESOLVED:
+        return ""
+    *others, last = beside.fine
+    return f"; {', '.join(others)} and {last} are fine" if others else f"; {last} is fine"
+
+
+def _by(alert: Alert, beside: Beside) -> str:
+    host = f" ({beside.host})" if beside.host else ""
+    return f" by route {', '.join(alert.routes)}{host}" if alert.routes else ""
 
 
 def _changes(alert: Alert, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
@@ -152,14 +168,6 @@ def clock(at: datetime, now: datetime) -> str:
     """The time of day in UTC, with its date where that is another than today's."""
     at, now = at.astimezone(UTC), now.astimezone(UTC)
     return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"
-
-
-def _lasted(span: timedelta) -> str:
-    minutes = round(span.total_seconds() / 60)
-    if minutes < 1:
-        return "less than a minute"
-    hours, minutes = divmod(minutes, 60)
-    return " ".join(f"{n} {unit}" for n, unit in ((hours, "h"), (minutes, "min")) if n)
 
 
 def _line(text: str, most: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from probes.alerts.evidence import Subject, passing, read
 from probes.alerts.page import Page
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from probes.alerts.evidence import Asked, Reading
     from probes.alerts.needs import Entry
     from probes.alerts.outbreak import Hurt
+    from probes.model import Run
 
 
 def blind_key(target: str) -> AlertKey:
@@ -47,6 +49,7 @@ class Pages:
         for key, hurt in reading.bad.items():
             page = self.of(key)
             page.run, page.vantage = asked.run.id, asked.run.vantage
+            page.outbreak.extra["host"] = _host(asked.run, next(iter(hurt.values())).route)
             page.outbreak.extra["fine"] = json.dumps(passing(asked))
             for subject, finding in hurt.items():
                 if subject not in page.outbreak.hurt and subject in suspected:
@@ -92,3 +95,10 @@ class Pages:
             for subject, hurt in page.outbreak.hurt.items()
             if hurt.results[-1][1]
         }
+
+
+def _host(run: Run, route: str | None) -> str:
+    """That of the route, else of the target's first one."""
+    routes = run.target.routes
+    chosen = routes.get(route or "") or next(iter(routes.values()))
+    return urlsplit(chosen.base_url).hostname or chosen.base_url
