@@ -6,10 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from labruns import CLOCK, served
 from measured import ASK, CODES, NOW, answer, call, run, timed
 from prometheus_client.parser import text_string_to_metric_families
 
 from probes.canary import About, Alert, AlertKey, AlertState, Missed, Turn
+from probes.conduct import Order, conduct
 from probes.model import Ask, Figure, Finding, Finished, Layer, Raised, Raw, Slo, Verdict, WireError
 from probes.sinks.catalogue import CATALOGUE, MOST_KINDS_OF_FINDING, most_series
 from probes.sinks.metrics import Metrics
@@ -72,6 +74,26 @@ def everything():
     metrics.control(ok=True)
     metrics.store(errors=1, ok=False)
     return metrics
+
+
+def test_a_run_on_the_wire_shows_who_is_shut_out():
+    """By its real events, with two clients and an edge that refuses one of them."""
+    metrics = Metrics(CODES)
+    with served("ai-crawler-rule") as (_, target, secrets):
+        asked = replace(target, name="prod", slo=Slo(ttft=60.0))
+        order = Order(("smoke",), asked, only=("openai-py", "curl"), seed=1, clock=CLOCK)
+        told = conduct(order, secrets, [metrics])
+    of_client = {
+        client: {word: n for (word,), n in seen(metrics, "edgeprobe_calls_total", client=client, route="edge", target="prod").items()}
+        for client in ("openai-py", "curl")
+    }  # fmt: skip
+    assert of_client["curl"] == {"good": of_client["curl"]["good"], "bad": 0, "unknown": 0}
+    assert of_client["curl"]["good"] >= 2
+    assert (of_client["openai-py"]["good"], of_client["openai-py"]["bad"] >= 2) == (0, True)
+    sent = sum(seen(metrics, "edgeprobe_wire_requests_total").values())
+    assert sent == sum(bool(e.request.method) for one in told.calls for e in one.exchanges)
+    assert seen(metrics, "edgeprobe_findings_total", code="blocked.client", layer="edge", verdict="fail")
+    assert sum(seen(metrics, "edgeprobe_ttft_seconds_count", kind="streaming").values()) >= 1
 
 
 def test_the_catalogue_is_what_is_shown():
