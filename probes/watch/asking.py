@@ -13,7 +13,7 @@ from probes.model import Finished, Found
 from probes.runner import worst
 from probes.watch import control
 from probes.watch.again import Asked, again, but_served, pages, serves, unwell
-from probes.watch.history import total_block
+from probes.watch.history import by_history
 from probes.watch.judging import OWN, STALL, clocked, doubted, longest
 from probes.watch.knock import knock
 
@@ -109,10 +109,11 @@ class Asking:
         emit = emitter([around.memory.recording(self._entry.name), *around.sinks])
         governor = Governor(order.target, order.clock, self._stop, self._pace, long=self._long)
         run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
-        if (block := total_block(run, around.memory)) is not None:
-            findings = (*run.findings, block)
+        if known_better := by_history(run, around.memory):
+            findings = (*run.findings, *known_better)
             run = replace(run, findings=findings, verdict=worst(findings))
-            emit(Found(block))
+            for finding in known_better:
+                emit(Found(finding))
         emit(Finished(run))
         return run
 
