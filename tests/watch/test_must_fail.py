@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from turned import START, Canary, bed
 
@@ -47,7 +49,7 @@ def test_detection_that_is_broken_is_found_out(on, planted):
     assert proof.fault == turn.reason
     assert ("must_fail", False, START) in on.metrics.told
     assert on.alerting.faults == [("probe.bug", turn.reason)]
-    assert [entry for entry, _ in on.memory.runs] == [NAME]
+    assert {entry for entry, _ in on.memory.runs} == {NAME}
     assert on.memory.runs[0][1].id == turn.run
 
 
@@ -61,6 +63,13 @@ def test_a_break_in_the_way_itself_is_found_out(on, monkeypatch):
     proof.take(START, on.stop)
     assert proof.fault is None
     assert [fault is None for _, fault in on.alerting.faults] == [False, True]
+
+
+def test_a_confirmation_that_is_broken_is_found_out(on):
+    """A rule that never asks again would let every blip pass, or nothing."""
+    proof = MustFail(replace(on.around, rule=lambda *_: (1, 1)))
+    proof.take(START, on.stop)
+    assert proof.fault.endswith("found was: blocked.client once, and not again")
 
 
 def test_a_drain_in_its_midst_proves_nothing(on):
