@@ -5,6 +5,7 @@ Frozen nouns alone, like those of `model`: what is watched when, what came of ea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -66,8 +67,19 @@ class About(StrEnum):
 
 
 class AlertState(StrEnum):
+    SUSPECTED = "suspected"
+    """Seen bad, not yet as often as makes it sure; nobody was told."""
     OPEN = "open"
     RESOLVED = "resolved"
+    DISMISSED = "dismissed"
+    """A suspicion that went by."""
+
+
+class Severity(StrEnum):
+    """In ascending order."""
+
+    WARN = "warn"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,9 @@ class AlertKey:
 @dataclass(frozen=True, slots=True)
 class Alert:
     """`since`: when the first bad answer of this outbreak was seen, at most `opened`. `flaps`: how often it went and
-    came again while it was one alert. `window`: the maintenance window that it opened in.
+    came again shortly before and while it was open. `window`: the maintenance window that it opened in. `observed`:
+    bad results of all since then, a result being one case through one client in one run. `intervals`: of its entries,
+    begun since then.
     """
 
     id: str
@@ -108,6 +122,12 @@ class Alert:
     memory: Mapping[str, str] = field(default_factory=dict)
     """What the rules remember of it between turns; texts, so that it can be stored."""
 
+    @property
+    def severity(self) -> Severity:
+        """Hurt customers are severe; what is planned, and a canary in trouble, is mild."""
+        planned = self.window is not None and "outlived" not in self.memory
+        return Severity.WARN if planned or self.key.about is not About.SERVICE else Severity.FAIL
+
 
 class Told(StrEnum):
     OPENED = "opened"
@@ -128,6 +148,14 @@ class Notice:
     next_try: datetime | None = None
     delivered: datetime | None = None
     fault: str | None = None
+
+
+class Undelivered(Exception):  # noqa: N818 - as the metric is called
+    """A sink did not take a notice; the text says why, without any secret."""
+
+
+Deliver = Callable[[Notice], None]
+"""Hands a notice to one sink; raises Undelivered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,129 @@
+"""How does a notice get to those who are to hear it?
+
+It is in the memory before it is sent, and each attempt is counted there before it is made: a sink may hear of one thing
+twice, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from probes.alerts.book import identity
+from probes.canary import Notice, Severity, Undelivered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from probes.alerts.needs import Memory, Receiver, Wall
+    from probes.canary import Alert, Deliver, Told
+
+FIRST, LONGEST = timedelta(seconds=10), timedelta(minutes=15)
+_ORDER = list(Severity)
+
+
+def pause(tries: int) -> timedelta:
+    """After so many tries in vain."""
+    return min(FIRST * float(2 ** min(tries - 1, 20)), LONGEST)
+
+
+class Delivery:
+    """One thread for each sink that has something to send: a slow one delays neither probes nor the other sinks."""
+
+    def __init__(self, memory: Memory, wall: Wall, sinks: Mapping[str, Deliver]) -> None:
+        self._memory, self._wall, self.sinks = memory, wall, sinks
+        self._lock = threading.Lock()
+        self._pending = {notice.id: notice for notice in memory.undelivered()}
+        self._sending: dict[str, threading.Thread] = {}
+        self._closed = False
+
+    def tell(self, alert: Alert, told: Told, receivers: Iterable[Receiver], now: datetime) -> None:
+        """Queue what happened for everyone who wants to hear of it."""
+        for receiver in receivers:
+            if alert.key.about in receiver.about and _severe(alert) >= _ORDER.index(Severity(receiver.min)):
+                name = identity(alert.id, told, now, receiver.name)
+                notice = Notice(name, alert, told, receiver.name, made=now, next_try=now)
+                with self._lock:
+                    self._pending[notice.id] = notice
+                    self._memory.notice(notice)
+
+    def undelivered(self) -> list[Notice]:
+        """Oldest first; without those of sinks that are configured no more, which wait for their return."""
+        with self._lock:
+            waiting = [notice for notice in self._pending.values() if notice.sink in self.sinks]
+            return sorted(waiting, key=lambda notice: notice.made)
+
+    def tick(self) -> None:
+        """Start sending where something is due and nobody sends yet."""
+        with self._lock:
+            if self._closed:
+                return
+            for sink in self.sinks:
+                sending = self._sending.get(sink)
+                if (sending is not None and sending.is_alive()) or self._next(sink) is None:
+                    continue
+                # A daemon: what is not sent when the process ends is sent by the next one.
+                thread = threading.Thread(target=self._send, args=(sink,), name=f"sink {sink}", daemon=True)
+                self._sending[sink] = thread
+                thread.start()
+
+    def close(self, timeout: float) -> None:
+        """No more attempts; those under way have so many seconds in all."""
+        with self._lock:
+            self._closed = True
+            sending = list(self._sending.values())
+        for thread in sending:
+            thread.join(timeout / len(sending))
+
+    def _next(self, sink: str) -> Notice | None:
+        """In order: that an alert is over is told after it was opened."""
+        mine = [notice for notice in self._pending.values() if notice.sink == sink]
+        first = min(mine, key=lambda notice: notice.made, default=None)
+        now = self._wall.now()
+        if first is None or first.next_try is None:
+            return first
+        # A clock that was set back must not hold it up for longer than a pause.
+        due = first.next_try <= now or first.next_try > now + 2 * LONGEST
+        return first if due else None
+
+    def _send(self, sink: str) -> None:
+        while (notice := self._claimed(sink)) is not None:
+            try:
+                self.sinks[sink](notice)
+            except Undelivered as why:
+                self._note(replace(notice, fault=str(why)))
+            else:
+                self._note(replace(notice, delivered=self._wall.now(), fault=None))
+
+    def _claimed(self, sink: str) -> Notice | None:
+        """The next one that is due, with this attempt counted; `None` ends the thread."""
+        with self._lock:
+            notice = None if self._closed or sink not in self.sinks else self._next(sink)
+            if notice is None:
+                self._sending.pop(sink, None)
+                return None
+            tries = notice.tries + 1
+            claimed = replace(
+                notice,
+                tries=tries,
+                next_try=self._wall.now() + pause(tries),
+                fault=notice.fault or "not answered yet",
+            )
+            self._pending[claimed.id] = claimed
+            self._memory.notice(claimed)
+            return claimed
+
+    def _note(self, notice: Notice) -> None:
+        with self._lock:
+            if notice.delivered is None:
+                self._pending[notice.id] = notice
+            else:
+                self._pending.pop(notice.id, None)
+            self._memory.notice(notice)
+
+
+def _severe(alert: Alert) -> int:
+    return _ORDER.index(alert.severity)

@@ -1,0 +1,93 @@
+"""Is this worth a message, and what does it say?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from probes.alerts.outbreak import memory_of
+from probes.alerts.text import Beside, text_of, title_of, words_in
+from probes.alerts.windows import window_at
+from probes.canary import AlertState, Told
+
+if TYPE_CHECKING:
+    from probes.alerts.needs import Canary, Memory
+    from probes.alerts.page import Page
+    from probes.canary import Alert
+
+_MARKED, _MARKS = timedelta(hours=3), 3
+
+
+def told(
+    page: Page, alert: Alert, canary: Canary, memory: Memory, now: datetime
+) -> tuple[Alert, Told | None]:
+    """The alert with its words, and what is to be told of it: that it opened, grew, outlived its maintenance or is over."""
+    before, extra = page.alert.state, page.outbreak.extra
+    if alert.state is AlertState.RESOLVED:
+        return worded(page, alert, canary, memory, now), Told.RESOLVED
+    if alert.state is not AlertState.OPEN:
+        return alert, None
+    what: Told | None = None
+    if before is not AlertState.OPEN:
+        alert, what = _planned(page, alert, canary, memory), Told.OPENED
+    elif _outlives(page, alert, canary):
+        extra["outlived"], what = "yes", Told.UPDATED
+    hurt = {
+        *alert.clients,
+        *(f"route {name}" for name in alert.routes),
+        *(f"entry {e}" for e in alert.entries),
+    }
+    heard = set(json.loads(extra.get("told", "[]")))
+    if hurt - heard:
+        extra["told"], what = json.dumps(sorted(hurt | heard)), what or Told.UPDATED
+    return worded(page, alert, canary, memory, now), what
+
+
+def _planned(page: Page, alert: Alert, canary: Canary, memory: Memory) -> Alert:
+    """With the maintenance that it began in, and when these clients passed before that."""
+    window = window_at(canary.maintenance, alert.key.target, alert.since)
+    if window is None:
+        return alert
+    if alert.clients:
+        passed = memory.passed(alert.key.target, page.vantage, alert.clients, window.begin)
+        if set(alert.clients) <= set(passed):
+            page.outbreak.extra["before"] = min(passed[name] for name in alert.clients).isoformat()
+    return replace(alert, window=window.name)
+
+
+def _outlives(page: Page, alert: Alert, canary: Canary) -> bool:
+    """It was met again after its maintenance."""
+    if alert.window is None or "outlived" in page.outbreak.extra or True not in page.results:
+        return False
+    last = page.outbreak.last_bad
+    return last is not None and window_at(canary.maintenance, alert.key.target, last) is None
+
+
+def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, now: datetime) -> Alert:
+    extra, words = page.outbreak.extra, words_in(page.outbreak.extra)
+    marks = sorted(memory.marks(alert.since - _MARKED, now), key=lambda mark: mark.at, reverse=True)
+    before = extra.get("before")
+    beside = Beside(
+        fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],
+        marks=marks[:_MARKS],
+        host=extra.get("host"),
+        last=page.outbreak.last_bad,
+        link=_link(canary.link, alert.run),
+        before=datetime.fromisoformat(before).astimezone(UTC) if before else None,
+        flapping=page.outbreak.flapping,
+        outlived="outlived" in extra,
+    )
+    return replace(
+        alert,
+        title=title_of(alert, words, beside, now),
+        text=text_of(alert, words, beside, now),
+        memory=memory_of(page.outbreak),
+    )
+
+
+def _link(template: str | None, run: str | None) -> str | None:
+    if run is None:
+        return None
+    return f"edgeprobe report {run}" if template is None else template.replace("{run}", run)

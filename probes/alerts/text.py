@@ -1,0 +1,177 @@
+"""What is a person told of an alert?
+
+Worst first: what customers see, since when, which of them, which layer and why, what to do, where to read on. Words of
+a stranger come in here from findings, whose secrets are gone already, and are made harmless for a terminal; sinks that
+know markup make them harmless for theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from probes.canary import About, AlertState
+from probes.model import Confidence
+from probes.redact import Redactor, safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from probes.canary import Alert, Mark
+    from probes.model import Finding
+
+TITLE, LINE, MARKS = 240, 400, 3
+_SHOWN = ("seen", "because", "so", "matches", "cliff", "key", "look up")
+_SURE = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
+_OFTEN = re.compile(r"\d of \d")
+_clean = Redactor().text
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What an alert is about, as the best finding says it. `weight`: a finding that isolated more says it better."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...] = ()
+    do: str = ""
+    vendor_code: str | None = None
+    weight: int = 0
+
+
+def words_of(finding: Finding) -> Words:
+    """Of a finding: what it is called, its rows that a customer or an operator needs, and whose move it is."""
+    rows = [(label, text) for label, text in finding.detail if label in _SHOWN]
+    seen = finding.observed
+    if seen is not None and seen.n > 1:
+        often = f"{seen.k} of {seen.n}"
+        rows = [(r, f"{t}, {often}" if r == "seen" and not _OFTEN.search(t) else t) for r, t in rows]
+    sure = _SURE[finding.confidence] if finding.confidence else 0
+    do = f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
+    weight = 10 * (finding.factor is not None) + 3 * sure + min(len(rows), 2)
+    return Words(finding.title or finding.code, tuple(rows), do, finding.vendor_code, weight)
+
+
+def noted(words: Words) -> str:
+    return json.dumps(asdict(words))
+
+
+def words_in(memory: Mapping[str, str]) -> Words:
+    """Those that were noted in an alert's memory."""
+    data = json.loads(memory.get("words", '{"title": ""}'))
+    return Words(**{**data, "rows": tuple((label, text) for label, text in data.get("rows", ()))})
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is said beside: the clients that are fine, the host, changes that were marked, when it was met last, the
+    last pass before a maintenance.
+    """
+
+    fine: Sequence[str] = ()
+    marks: Sequence[Mark] = ()
+    host: str | None = None
+    link: str | None = None
+    last: datetime | None = None
+    before: datetime | None = None
+    flapping: bool = False
+    outlived: bool = False
+
+
+def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
+    """One line: layer and product, what happens to whom, where, since when, how often."""
+    whom = words.title
+    if alert.key.about is About.SERVICE and not any(name in whom for name in alert.clients):
+        whom += f" ({_whom(alert, beside)})"
+    where = f"{_tag(alert, beside)} {whom}: {alert.key.target}"
+    if alert.state is AlertState.RESOLVED:
+        until = clock(beside.last or alert.since, now)
+        return _line(f"[resolved] {where} from {clock(alert.since, now)} to {until}", TITLE)
+    seen = alert.observed
+    often = f", {seen.k} of {seen.n}" if seen is not None and alert.key.about is About.SERVICE else ""
+    intervals = f"{alert.intervals} interval{'' if alert.intervals == 1 else 's'}"
+    planned = f", during maintenance {alert.window}" if alert.window and not beside.outlived else ""
+    return _line(f"{where} since {clock(alert.since, now)} ({intervals}{often}){planned}", TITLE)
+
+
+def _whom(alert: Alert, beside: Beside) -> str:
+    if not alert.clients or not beside.fine:
+        return "every client"
+    more = len(alert.clients) - 4
+    return ", ".join(alert.clients[:4]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tag(alert: Alert, beside: Beside) -> str:
+    if alert.key.about is About.BLIND:
+        tag = "blind"
+    elif alert.key.about is About.PROBE:
+        tag = "canary"
+    else:
+        made = " ".join(part for part in (alert.key.product, alert.vendor_code) if part)
+        tag = " · ".join(part for part in (alert.key.layer.value, made) if part)
+    return f"[flapping · {tag}]" if beside.flapping else f"[{tag}]"
+
+
+def text_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
+    """The lines below the title, each `word: sentence`."""
+    return "\n".join(f"{label}: {_line(text, LINE)}" for label, text in _rows(alert, words, beside, now))
+
+
+def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
+    if alert.state is AlertState.RESOLVED:
+        yield "resolved", f"not met any more at {clock(alert.updated, now)}"
+    elif beside.flapping:
+        yield "flapping", f"came again {alert.flaps} times; told once more when it has been over for longer"
+    if alert.state is not AlertState.RESOLVED:
+        yield from words.rows
+    if alert.key.about is About.SERVICE:
+        yield "clients", f"{', '.join(alert.clients) or 'not one alone'}{_fine(alert, beside)}"
+        made = " ".join(part for part in (alert.key.product, alert.vendor_code) if part)
+        yield "layer", f"{alert.key.layer}{f', {made}' if made else ''} · {alert.key.code}"
+    yield (
+        "watched",
+        f"{', '.join(alert.entries)}{_by(alert, beside)}" if alert.entries else "the canary itself",
+    )
+    yield from _changes(alert, beside, now)
+    if words.do and alert.state is not AlertState.RESOLVED:
+        yield "do", words.do
+    if beside.link:
+        yield "report", beside.link
+
+
+def _fine(alert: Alert, beside: Beside) -> str:
+    if not beside.fine or alert.state is AlertState.RESOLVED:
+        return ""
+    *others, last = beside.fine
+    return f"; {', '.join(others)} and {last} are fine" if others else f"; {last} is fine"
+
+
+def _by(alert: Alert, beside: Beside) -> str:
+    host = f" ({beside.host})" if beside.host else ""
+    return f" by route {', '.join(alert.routes)}{host}" if alert.routes else ""
+
+
+def _changes(alert: Alert, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
+    """What was changed, by plan or by a mark."""
+    if alert.window is not None and beside.outlived:
+        yield "maintenance", f"{alert.window} is over, and it goes on"
+    elif alert.window is not None:
+        was = f"; before it, they last passed at {clock(beside.before, now)}" if beside.before else ""
+        yield "maintenance", f"begun during {alert.window}{was}"
+    for mark in beside.marks:
+        yield "change", f'marked at {clock(mark.at, now)}: "{mark.text}" ({mark.source})'
+
+
+def clock(at: datetime, now: datetime) -> str:
+    """The time of day in UTC, with its date where that is another than today's."""
+    at, now = at.astimezone(UTC), now.astimezone(UTC)
+    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _line(text: str, most: int) -> str:
+    """One line, without what a terminal or a log would obey; cut where it is endless."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    clean = safe_text(_clean(lines[0].strip() if lines else ""))
+    return clean if len(clean) <= most else f"{clean[: most - 1]}…"
