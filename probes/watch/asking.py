@@ -6,13 +6,15 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from probes.alerts.evidence import Asked
+from probes.alerts.rules import confirmations, pages
 from probes.budget import Governor
 from probes.conduct import conduct, emitter
 from probes.credentials import Secrets
 from probes.model import Finished, Found
 from probes.runner import worst
 from probes.watch import control
-from probes.watch.again import Asked, again, but_served, pages, serves, unwell
+from probes.watch.again import again, but_served, serves, unwell
 from probes.watch.history import by_history
 from probes.watch.judging import OWN, STALL, clocked, doubted, longest
 from probes.watch.knock import knock
@@ -38,7 +40,7 @@ class Around:
     metrics: Metrics
     clock: Clock
     wall: Wall
-    rule: Callable[[Finding, Entry], tuple[int, int]]
+    rule: Callable[[Finding, Entry], tuple[int, int]] = confirmations
     sinks: tuple[Sink, ...] = ()
     secrets: Secrets = field(default_factory=Secrets)
     lag: Lag = OWN

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from probes import lab
+from probes.alerts.rules import pages
 from probes.canary import Turn
 from probes.clock import Clock
 from probes.conduct import Order
@@ -18,7 +19,6 @@ from probes.config import target_from_flags
 from probes.credentials import Secrets
 from probes.model import Layer, Spend, Verdict
 from probes.pace import Pace
-from probes.watch.again import pages
 from probes.watch.asking import Asking
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from threading import Event
 
+    from probes.alerts.evidence import Asked
     from probes.canary import Turn
     from probes.model import Finding, Run, Sink, Spend
-    from probes.watch.again import Asked
 
 
 class Confirmed(Protocol):
