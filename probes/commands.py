@@ -87,9 +87,10 @@ def plan(arguments: Namespace) -> int:
 
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.stored import load
 
     outputs.check(arguments)
-    stored = store.load(arguments.run)
+    stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
         from probes.rejudge.command import again
@@ -175,6 +176,12 @@ def lab(arguments: Namespace) -> int:
 
 
 # --- shared ----------------------------------------------------------------------------------------------
+
+
+def store(arguments: Namespace) -> int:
+    from probes.memory.command import run as looked_after
+
+    return looked_after(arguments)
 
 
 def _order(arguments: Namespace) -> Order:
