@@ -211,9 +211,7 @@ class Governor:
             self._book(trial, -1)
             made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._spend((min(made, attempts(trial)), 0, 0))  # those beyond were counted as they were sent
-            paid = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
-            for exchange in paid:
-                self._spend((0, *charged(trial, exchange)))
+            self._spend((0, *charged(trial, call)))
 
     def _book(self, trial: Trial, sign: int) -> None:
         """The worst case of a trial, bought or given back; the lock is held."""

@@ -23,6 +23,7 @@ from probes.strict_yaml import key_path
 from probes.suite import cases, load_suite
 from probes.timers import timers
 from probes.vocabulary import vocabulary
+from probes.watch import watched as canary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -93,6 +94,8 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
         table = found.read(reading)
         if table is not None:
             found.count(what, len(table))
+    if not suites and target is None and canary.FILE.is_file():
+        _canary(found, secrets)
     _copied_pages(found)
     found.read(replies.__wrapped__)
     for path in own_signatures.files():
@@ -100,6 +103,16 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
         if own is not None:
             found.count("signatures of targets' own", len(own.signatures))
     return found
+
+
+def _canary(found: Checkup, secrets: Secrets | None) -> None:
+    watched = found.read(canary.load)
+    if watched is None:
+        return
+    found.count("entries of the canary", len(watched.canary.entries))
+    if secrets is not None:
+        for variable, what in canary.variables(watched.canary):
+            found.read(partial(secrets.value, variable, what))
 
 
 def _copied_pages(found: Checkup) -> None:

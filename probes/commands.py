@@ -6,15 +6,14 @@ import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from probes import outputs
 from probes.config import assignments, load_target, target_from_flags
 from probes.credentials import Secrets
 from probes.errors import UsageError
+from probes.target_flags import refuse_scaled
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -85,6 +84,12 @@ def plan(arguments: Namespace) -> int:
     return 0
 
 
+def watch(arguments: Namespace) -> int:
+    from probes.watch.command import run as watched
+
+    return watched(arguments)
+
+
 def report(arguments: Namespace) -> int:
     from probes import store
     from probes.stored import load
@@ -153,6 +158,7 @@ def init(arguments: Namespace) -> int:
         "edgeprobe validate --env",
         "edgeprobe plan smoke                    # sends nothing",
         "edgeprobe run smoke",
+        "edgeprobe watch                         # on a schedule: configs/canary.yaml",
     ]
     lines += [f"{'next' if step is steps[0] else '':<8} {step}" for step in steps]
     sys.stdout.write("\n".join(lines) + "\n")
@@ -190,7 +196,7 @@ def _order(arguments: Namespace) -> Order:
 
     target = _with_budget(_target(arguments), arguments)
     if arguments.time_scale != 1.0:
-        _refuse_scaled(target)
+        refuse_scaled(target)
     return Order(
         suites=tuple(dict.fromkeys(arguments.suites)),
         target=target,
@@ -253,18 +259,6 @@ _FLAGS_OF_A_TARGET = (
     "api", "model", "key_env", "no_key", "endpoint", "route", "connect_to", "proxy", "no_env_proxy", "header", "owned",
     "vantage",
 )  # fmt: skip
-
-
-def _refuse_scaled(target: Target) -> None:
-    """Scaled time against a real service would be figures that are wrong by the scale."""
-    for route in target.routes.values():
-        host = urlsplit(route.base_url).hostname or ""
-        try:
-            here = ip_address(host).is_loopback
-        except ValueError:
-            here = host == "localhost"
-        if not here:
-            raise UsageError(f"--time-scale is for the lab on this machine, not for {host}")
 
 
 @contextmanager

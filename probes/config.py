@@ -33,6 +33,7 @@ __all__ = [
     "load_target",
     "made_up_key",
     "read_target",
+    "refuse_literal_secrets",
     "select",
     "target_from_flags",
 ]
@@ -69,7 +70,7 @@ def target_file(name: str | None = None) -> Path:
 def read_target(path: Path) -> tuple[Target, strict_yaml.Lines]:
     """The target of a file, and the lines of its keys."""
     data, lines = strict_yaml.load(path)
-    _refuse_literal_secrets(path, lines)
+    refuse_literal_secrets(path, lines)
     _name_routes(data, path, lines)
     if data.get("reasoning") is False:  # YAML reads `off` as a truth value
         data["reasoning"] = "off"
@@ -152,7 +153,7 @@ def _only_target() -> Path:
     raise UsageError(f"which target? say --target NAME; ./{TARGETS} holds {known}")
 
 
-def _refuse_literal_secrets(path: Path, lines: strict_yaml.Lines) -> None:
+def refuse_literal_secrets(path: Path, lines: strict_yaml.Lines) -> None:
     """Comments too; before anything of the file is repeated in a message."""
     for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
         if looks_like_key(text):

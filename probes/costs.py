@@ -51,7 +51,14 @@ def most_of(trial: Trial) -> Cost:
     return times, times * input_tokens, times * output_tokens
 
 
-def charged(trial: Trial, exchange: Exchange) -> tuple[int, int]:
+def charged(trial: Trial, call: Call) -> tuple[int, int]:
+    """(input, output) tokens that a call is settled with."""
+    bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
+    each = [_paid(trial, exchange) for exchange in bought]
+    return sum(used[0] for used in each), sum(used[1] for used in each)
+
+
+def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
     """(input, output) tokens that one request is settled with."""
     nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
     return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))

@@ -62,6 +62,10 @@ class Secrets:
             raise UsageError(f"{variable}: {what} cannot be read at {path}")
         return path
 
+    def value(self, variable: str, what: str) -> str:
+        """What a variable holds, said in `what`; one that is not set is a UsageError."""
+        return self._value(variable, what, "set it")
+
     def values(self, *targets: Target) -> tuple[str, ...]:
         """What must be redacted: the secrets these targets name that are set, and the passwords of proxies."""
         names = [target.key_env for target in targets]

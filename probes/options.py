@@ -51,6 +51,7 @@ def parser() -> Parser:
         _demo,
         _run,
         _plan,
+        _watch,
         _report,
         _classify,
         _calibrate,
@@ -95,6 +96,19 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     _target_flags(parser)
     _choice_flags(parser)
+
+
+def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "watch", "run suites on a schedule, remember what came of them, and alert; until ended"
+    )
+    parser.add_argument("--config", metavar="FILE", help="(default: configs/canary.yaml)")
+    parser.add_argument(
+        "--once", action="store_true", help="every entry once, whenever it is due, and end; for a cron job"
+    )
+    parser.add_argument("--entry", action="append", metavar="NAME", help="with --once, only this; repeatable")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="instead of the file's, for metrics")
+    parser.add_argument("--time-scale", type=_scale, default=1.0, metavar="X", help=_SCALE_HELP)
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -158,7 +172,7 @@ def _validate(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--env", action="store_true", help="also check that the variables they name are set")
     parser.add_argument(
         "--schema",
-        choices=("target", "suite"),
+        choices=("target", "suite", "canary"),
         help="print the JSON Schema of such a file, for editors, and end",
     )
 

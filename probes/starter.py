@@ -19,8 +19,10 @@ def files() -> dict[str, str]:
     return {
         "configs/targets/prod.yaml": f"{_FOR_EDITORS}../schemas/target.json\n{_bundled('configs', 'starter', 'target.yaml')}",
         "suites/smoke.yaml": f"{_FOR_EDITORS}../configs/schemas/suite.json\n{_bundled('suites', 'smoke.yaml')}",
+        "configs/canary.yaml": f"{_FOR_EDITORS}schemas/canary.json\n{_bundled('configs', 'starter', 'canary.yaml')}",
         "configs/schemas/target.json": schemas.text("target"),
         "configs/schemas/suite.json": schemas.text("suite"),
+        "configs/schemas/canary.json": schemas.text("canary"),
     }
 
 

@@ -6,6 +6,7 @@ No secret stands in them: they name environment variables.
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
@@ -149,3 +150,15 @@ def _flag(at: KeyPath, named: set[str]) -> str:
             return "--endpoint"
         case _:
             return f"--{at[0]}".replace("_", "-")
+
+
+def refuse_scaled(target: Target) -> None:
+    """Scaled time against a real service would be figures that are wrong by the scale."""
+    for route in target.routes.values():
+        host = urlsplit(route.base_url).hostname or ""
+        try:
+            here = ip_address(host).is_loopback
+        except ValueError:
+            here = host == "localhost"
+        if not here:
+            raise UsageError(f"--time-scale is for the lab on this machine, not for {host}")

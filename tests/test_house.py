@@ -28,13 +28,14 @@ LAYERS = {
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
-    "what an answer means": "handshakes endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
+    "what an answer means": "handshakes samples endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo schemas checkup starter",
+    "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo",
     "the canary": "stored memory alerts watch",
+    "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command memory.command lab.command commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command lab.command commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
@@ -44,7 +45,7 @@ ONLY = {
     "clock": "",
     "wire": "",
     "reporters": "model redact document",
-    "sinks": "model canary redact document",
+    "sinks": "model canary errors redact document samples",
     "cli": "__init__ errors options commands outputs printing",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
@@ -54,6 +55,8 @@ HANDED_ON = {
     "live.py": "run",
     "wire/backend.py": "connect_tcp",
     "wire/call.py": "run",
+    "watch/lanes.py": "_one",
+    "watch/chores.py": "_once",
     "watch/turns.py": "take",
 }
 

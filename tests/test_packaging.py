@@ -148,8 +148,18 @@ def test_the_sdist_holds_what_a_build_needs(built):
 
 @pytest.mark.parametrize("folder", ["suites", "configs"])
 def test_only_data_in_the_data_folders(folder):
-    """YAML, and the JSON Schemas that editors read; nothing else."""
+    """YAML, the JSON Schemas that editors read, and the files of other programs; no code."""
     files = [p for p in (ROOT / folder).rglob("*") if p.is_file()]
+    deployed = {p for p in files if p.parent.name == "deploy"}
+    assert {p.suffix or p.name for p in deployed} <= {
+        ".yaml",
+        ".yml",
+        ".json",
+        ".md",
+        ".service",
+        "Containerfile",
+    }
+    files = [p for p in files if p not in deployed]
     assert {p.suffix for p in files if p.parent.name != "schemas"} == {".yaml"}
     assert {p.suffix for p in files if p.parent.name == "schemas"} <= {".json"}
 

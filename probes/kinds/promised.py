@@ -6,9 +6,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude, is_good
-from probes.kinds.length.spans import counted, tpot
 from probes.kinds.words import duration
 from probes.model import Confidence, Figure, Observed
+from probes.samples import counted, tpot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import is_good
-from probes.kinds.length.spans import counted, tpot
 from probes.model import Ask, Layer, Verdict
 from probes.runner import worst
+from probes.samples import counted, tpot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

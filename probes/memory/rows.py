@@ -79,9 +79,7 @@ def call_row(call: Call, run: Run, seq: int, at: datetime) -> dict[str, Any]:
 def _cost(call: Call, target: Target) -> dict[str, Any]:
     """What the Governor settles it with."""
     sent = sum(not withheld(exchange) for exchange in call.exchanges)
-    paid = call.exchanges if call.trial.retries else call.exchanges[-1:]
-    each = [charged(call.trial, exchange) for exchange in paid]
-    input_tokens, output_tokens = sum(used[0] for used in each), sum(used[1] for used in each)
+    input_tokens, output_tokens = charged(call.trial, call)
     price = prices(target)
     usd = None if price is None else cost(price, input_tokens, output_tokens)
     return {"requests": sent, "input_tokens": input_tokens, "output_tokens": output_tokens, "usd": usd}

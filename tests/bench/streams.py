@@ -26,9 +26,9 @@ import httpx
 
 from probes import lab
 from probes.clock import Clock
-from probes.kinds.streaming.clocks import stalled
 from probes.lab.behaviour import Behaviour
 from probes.lab.faults import Do, Fault
+from probes.samples import stalled
 from probes.wire.recorder import attach, recording
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ import pytest
 from canned import ALL, HTTPX, OPENAI, Server, answer, as_text, attributed, case, told
 from exchanges import exchange, stream_facts
 
-from probes.kinds.streaming.clocks import LEAST_FOR_P99, stalled, timed
+from probes.kinds.streaming.clocks import LEAST_FOR_P99, timed
 from probes.model import Raised, Slo, Timeline, Verdict
 from probes.runner import judge
+from probes.samples import stalled
 
 EVENTS = {"content-type": "text/event-stream"}
 USAGE = {"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17}

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from probes.attribution import is_api_answer, is_refusal
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import outcome_code
-from probes.kinds.length.spans import counted, survived, tpot, waited
+from probes.kinds.length.spans import survived, waited
 from probes.model import Ask
+from probes.samples import counted, tpot
 
 if TYPE_CHECKING:
     from probes.model import Call, Exchange

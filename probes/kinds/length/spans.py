@@ -1,4 +1,4 @@
-"""What do the times and the counts of one exchange say of its pace and its silences?"""
+"""What do the times of one exchange say of its silences?"""
 
 from __future__ import annotations
 
@@ -13,21 +13,6 @@ def waited(exchange: Exchange, until: float | None) -> float | None:
     """Seconds since the request was sent whole: that is when an edge's first-byte timer starts."""
     since = exchange.timeline.upload_end
     return None if until is None or since is None else until - since
-
-
-def counted(exchange: Exchange) -> int | None:
-    """Output tokens in the server's usage."""
-    usage = exchange.facts.get("usage") or {}
-    tokens = usage.get("completion_tokens", usage.get("output_tokens"))
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None
-
-
-def tpot(exchange: Exchange, tokens: int | None) -> float | None:
-    """Seconds per output token of a stream of `tokens`: a chunk is not one."""
-    line = exchange.timeline
-    if tokens is None or tokens < 2 or line.first_token is None or line.last_token is None:
-        return None
-    return (line.last_token - line.first_token) / (tokens - 1)
 
 
 def survived(exchange: Exchange, until: float) -> float:

@@ -13,9 +13,10 @@ from probes.kinds.promised import missed
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.streaming import parsers, seen, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
-from probes.kinds.streaming.clocks import stalled, timed
+from probes.kinds.streaming.clocks import timed
 from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Reason, Verdict
+from probes.samples import stalled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from probes.config import conversation
 from probes.kinds.conclude import is_good, outcome_code
-from probes.kinds.length.spans import counted
 from probes.model import Ask, Attribution, Confidence, Layer, Trial
+from probes.samples import counted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -8,9 +8,9 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from probes.kinds.length.spans import counted, tpot
 from probes.kinds.words import duration
 from probes.model import Figure
+from probes.samples import counted, stalled, tpot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,6 @@ LEAST_FOR_P99 = 100
 """Samples: below, the highest of them is no percentile."""
 _P99 = 0.99
 _TOKENS, _NO_EVENTS = "vrk", "cb"
-_ROUNDING = 1e-6
 
 
 class Timed(NamedTuple):
@@ -84,14 +83,6 @@ class _Readings:
         return [
             ("tainted", f"{self.tainted} of {self.all} readings of the clock are left out: {lag} meanwhile")
         ]
-
-
-def stalled(exchange: Exchange, at: float) -> tuple[float, float] | None:
-    """The stall of our own in which a mark was made: what it stamps may have come before."""
-    for since, until in exchange.conditions.get("stalls") or ():
-        if since - _ROUNDING <= at <= until + (until - since):
-            return since, until
-    return None
 
 
 def _clock(exchanges: Sequence[Exchange], mark: str, readings: _Readings) -> Figure | None:

@@ -1,0 +1,183 @@
+"""What does `edgeprobe watch` do?"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from probes.clock import Clock
+from probes.credentials import Secrets
+from probes.errors import UsageError, did_you_mean
+from probes.target_flags import refuse_scaled
+from probes.watch.cron import MISSING
+
+try:
+    import alembic  # noqa: F401
+    import apprise  # noqa: F401
+    import cronsim  # noqa: F401
+    import prometheus_client  # noqa: F401
+    import schedule  # noqa: F401
+    import sqlalchemy  # noqa: F401
+except ModuleNotFoundError:
+    raise UsageError(f"watch {MISSING}") from None
+
+from probes.alerts import Alerting, confirmations
+from probes.memory import Memory
+from probes.sinks.metrics import Metrics
+from probes.sinks.notify import notify
+from probes.sinks.served import serve
+from probes.sinks.webhook import webhook
+from probes.vocabulary import vocabulary
+from probes.watch.asking import Around
+from probes.watch.chores import Chore
+from probes.watch.dead_man import DeadMan
+from probes.watch.loop import Watch
+from probes.watch.must_fail import MustFail
+from probes.watch.parts import Parts
+from probes.watch.times import interval
+from probes.watch.turns import Turns
+from probes.watch.wall import Wall
+from probes.watch.watched import load
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+
+    from probes.canary import Deliver
+    from probes.watch.config import Canary, Receiver
+    from probes.watch.watched import Watched
+
+_TELL, _RARELY = 2.0, 10.0
+"""Machine seconds between two times of what is done beside the turns."""
+
+
+def run(arguments: Namespace) -> int:
+    """0 after a drain; with --once as `run`."""
+    read = partial(_read, arguments)
+    watched = read()
+    names = arguments.entry or []
+    if names and not arguments.once:
+        raise UsageError("--entry: goes with --once")
+    known = [entry.name for entry in watched.canary.entries]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--entry: {name!r} is no entry{did_you_mean(name, known)}")
+    wall = Wall(arguments.time_scale)
+    with _parts(watched, wall) as parts:
+        if arguments.once:
+            return _once(Watch(watched, parts, wall, read), parts, wall, names)
+        return _day(watched, parts, wall, read, arguments.listen or watched.canary.listen)
+
+
+def _read(arguments: Namespace) -> Watched:
+    watched = load(arguments.config)
+    if arguments.time_scale != 1.0:
+        for target in watched.targets.values():
+            refuse_scaled(target)
+    return watched
+
+
+@contextmanager
+def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
+    canary, secrets = watched.canary, Secrets()
+    metrics = Metrics({name: code.verdict for name, code in vocabulary().items()})
+    sink = partial(_delivering, value=secrets.value, now=wall.now)
+    sinks = {receiver.name: sink(receiver) for receiver in canary.sinks}
+    with Memory.open(canary.database, now=wall.now) as memory:
+        for cut in memory.recover(wall.now()):
+            sys.stderr.write(f"edgeprobe: run {cut} was cut off; what it has is kept\n")
+        alerting = Alerting(
+            memory, canary, wall, sinks, interval=lambda entry: interval(parts.canary.entry(entry.name))
+        )
+        clock = Clock(wall.scale)
+        around = Around(
+            memory, alerting, metrics, clock, wall, confirmations, sinks=(metrics,), secrets=secrets
+        )
+        turns = Turns(canary, around)
+
+        def listed(now: Canary, intervals: Mapping[str, timedelta]) -> None:
+            metrics.entries(intervals, {entry.target for entry in now.entries})
+
+        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sink, listed)
+        listed(canary, {entry.name: interval(entry) for entry in canary.entries})
+        try:
+            yield parts
+        finally:
+            alerting.close()
+
+
+def _once(watch: Watch, parts: Parts, wall: Wall, names: list[str]) -> int:
+    code = watch.once(names)
+    parts.tell(wall.now())
+    return code
+
+
+def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched], listen: str | None) -> int:
+    def second(seconds: float) -> timedelta:
+        return timedelta(seconds=seconds / wall.scale)
+
+    def reloaded(fault: str | None, at: datetime) -> None:
+        parts.metrics.reload(fault is None, at)
+
+    def last(entry: str) -> datetime | None:
+        return next((turn.due for turn in parts.memory.turns(entry, 1)), None)
+
+    def tell(now: datetime) -> None:
+        parts.tell(now)
+        for entry, at in watch.next_times().items():
+            parts.metrics.due(entry, at)
+
+    chores = [
+        Chore("alerts and metrics", second(_TELL), tell),
+        Chore("must fail", second(_RARELY), lambda now: parts.try_detection(now, watch.stop)),
+        Chore("retention", second(_RARELY), parts.prune),
+    ]
+    watch = Watch(watched, parts, wall, read, last=last, reloaded=reloaded, chores=chores)
+    reloaded(None, wall.now())
+    with ExitStack() as stack:
+        where = "no metrics"
+        if listen is not None:
+            served = stack.enter_context(
+                serve(listen, parts.metrics, watch.ready, lambda: _unwell(watch, parts))
+            )
+            where = f"http://{served.address}/metrics"
+        _dead_man(watched.canary, wall, lambda: _unwell(watch, parts), stack)
+        targets = ", ".join(sorted({entry.target for entry in watched.canary.entries}))
+        sys.stdout.write(f"watching {len(watched.canary.entries)} entries on {targets}; {where}\n")
+        sys.stdout.flush()
+        return watch.run()
+
+
+def _unwell(watch: Watch, parts: Parts) -> str | None:
+    store = parts.memory.fault
+    return watch.healthy() or (store and f"memory: {store}") or parts.must_fail.fault
+
+
+def _dead_man(canary: Canary, wall: Wall, unwell: Callable[[], str | None], stack: ExitStack) -> None:
+    said = canary.dead_man
+    if said is None:
+        return
+    url = Secrets().value(said.url_env, "the dead man's address") if said.url_env is not None else said.url
+    assert url is not None
+    dead_man = DeadMan(url, said.every, wall, unwell)
+    stack.callback(dead_man.close)
+    dead_man.start()
+
+
+def _delivering(receiver: Receiver, value: Callable[[str, str], str], now: Callable[[], datetime]) -> Deliver:
+    """`value`: of a variable that holds what is said; UsageError where it is not set or is no address."""
+    address = receiver.webhook_env or receiver.notify_env
+    assert address is not None
+    url = value(address, f"the address of sink {receiver.name}")
+    if receiver.secret_env is not None:
+        return webhook(
+            url, value(receiver.secret_env, f"the key that sink {receiver.name} is signed with"), now=now
+        )
+    try:
+        return notify(url)
+    except ValueError as wrong:
+        raise UsageError(f"{address}: of sink {receiver.name}: {wrong}") from None

@@ -1,0 +1,105 @@
+"""Which suites and targets does a canary's file mean, and can they be read?
+
+A canary is taken over as a whole: its file, the targets and the suites that it names are good, or nothing of it counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from probes import config, strict_yaml
+from probes.bundled import find
+from probes.errors import ConfigError, UsageError
+from probes.suite import cases, load_suite
+from probes.watch.config import FILE, canary_file, read_canary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from probes.model import Case, Target
+    from probes.strict_yaml import KeyPath, Lines
+    from probes.watch.config import Canary, Entry
+
+
+__all__ = ["FILE", "Watched", "digest", "load", "variables"]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """`files`: all that was read for it, with the digest of what stood in them."""
+
+    canary: Canary
+    targets: Mapping[str, Target]
+    files: tuple[Path, ...]
+    digest: str
+
+
+def load(name: str | None = None) -> Watched:
+    """The canary's file that `name` means, with all that it names; raises ConfigError at the line of what is wrong."""
+    path = canary_file(name)
+    before = None
+    while True:  # until no file was written while it was being read
+        watched = _read(path)
+        if watched.digest == before:
+            return watched
+        before = watched.digest
+
+
+def _read(path: Path) -> Watched:
+    canary, lines = read_canary(path)
+    targets: dict[str, Target] = {}
+    files = {path}
+    for index, entry in enumerate(canary.entries):
+        at = ("entries", index)
+        try:
+            files |= {config.target_file(entry.target), find(entry.suite, "suites", "suite")}
+        except UsageError as mistake:
+            key = "target" if str(mistake).startswith("target") else "suite"
+            strict_yaml.refuse(str(mistake), path, lines, (*at, key))
+        if entry.target not in targets:
+            targets[entry.target] = config.load_target(entry.target)
+        if not _cases(entry, targets[entry.target], path, lines, at):
+            strict_yaml.refuse("asks nothing: none of its cases and clients fits its target", path, lines, at)
+    ordered = tuple(sorted(files))
+    return Watched(canary, targets, ordered, digest(ordered))
+
+
+def _cases(entry: Entry, target: Target, path: Path, lines: Lines, at: KeyPath) -> list[Case]:
+    """As a run of it would ask; a wrong client or parameter stands in the canary's own file."""
+    try:
+        return cases(
+            load_suite(entry.suite), target, 0, overrides=entry.overrides, only=entry.clients or None
+        )[0]
+    except ConfigError:
+        raise
+    except UsageError as mistake:
+        said = str(mistake)
+        key = "set" if said.startswith("--set") else "clients"
+        strict_yaml.refuse(said.removeprefix("--set ").removeprefix("--client "), path, lines, (*at, key))
+
+
+def variables(canary: Canary) -> Iterator[tuple[str, str]]:
+    """Those that it names, each with what it holds."""
+    if canary.dead_man is not None and canary.dead_man.url_env is not None:
+        yield canary.dead_man.url_env, "the dead man's address"
+    for sink in canary.sinks:
+        for variable in filter(None, (sink.webhook_env, sink.notify_env)):
+            yield variable, f"the address of sink {sink.name}"
+        if sink.secret_env is not None:
+            yield sink.secret_env, f"the key that sink {sink.name} is signed with"
+
+
+def digest(files: tuple[Path, ...]) -> str:
+    """Of what stands in them now; a file that cannot be read differs from every text."""
+    return hashlib.sha256(repr(list(_texts(files))).encode()).hexdigest()
+
+
+def _texts(files: tuple[Path, ...]) -> Iterator[bytes | str]:
+    for path in files:
+        try:
+            yield path.read_bytes()
+        except OSError as fault:
+            yield f"{path}: {fault.strerror}"

@@ -1,0 +1,189 @@
+"""Does every notice arrive, in order, however its sink behaves and whoever is stopped meanwhile?"""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from receiving import OK, receiving, status
+from watched import Receiver, Scene, finding, good
+
+from probes.alerts.delivery import LONGEST, pause
+from probes.canary import Undelivered
+from probes.sinks.webhook import webhook
+
+BAD, FINE = [finding()], [good()]
+
+
+class Sink:
+    """Takes what comes, but for the first `failing` times."""
+
+    def __init__(self, failing=0):
+        self.failing, self.tries, self.heard = failing, 0, []
+
+    def __call__(self, notice):
+        self.tries += 1
+        if self.tries <= self.failing:
+            raise Undelivered("answered 503")
+        self.heard.append(notice.told.value)
+
+
+def settled(scene):
+    """When no sink is being sent to."""
+    while any(thread.name.startswith("sink ") for thread in threading.enumerate()):
+        time.sleep(0.002)
+    return scene
+
+
+def test_it_is_sent_as_soon_as_it_is_told():
+    """Without waiting for the next tick, and once."""
+    sink = Sink()
+    scene = Scene(deliver={"ops": sink})
+    settled(scene.turn(BAD, BAD))
+    assert sink.heard == ["opened"]
+    scene.tick()
+    scene.restart()
+    scene.tick()
+    settled(scene)
+    assert sink.tries == 1
+    assert scene.alerting.undelivered() == []
+    assert scene.last.delivered is not None
+
+
+def test_what_was_not_taken_is_tried_again_ever_later():
+    """Not before its pause is over, and until it is taken; its reason stands with it."""
+    sink = Sink(failing=3)
+    scene = Scene(deliver={"ops": sink})
+    settled(scene.turn(BAD, BAD))
+    for tries in (1, 2, 3):
+        assert sink.tries == tries
+        (waiting,) = scene.alerting.undelivered()
+        assert (waiting.tries, waiting.fault) == (tries, "answered 503")
+        scene.tick(after=pause(tries) - timedelta(seconds=1))
+        settled(scene)
+        assert sink.tries == tries
+        scene.tick(after=timedelta(seconds=1))
+        settled(scene)
+    assert sink.heard == ["opened"]
+    assert scene.alerting.undelivered() == []
+    assert scene.last.fault is None
+
+
+@pytest.mark.parametrize("tries", [1, 2, 7, 50, 10_000])
+def test_pauses_grow_up_to_a_quarter_of_an_hour(tries):
+    """And no further."""
+    assert pause(tries) <= pause(tries + 1) <= LONGEST == timedelta(minutes=15)
+
+
+def test_the_end_is_never_told_before_the_beginning():
+    """A sink that is away hears all of it later, in order."""
+    sink = Sink(failing=1)
+    scene = Scene(deliver={"ops": sink})
+    settled(scene.turn(BAD, BAD, after=timedelta(seconds=1)))
+    for _ in range(2):
+        settled(scene.turn(FINE, after=timedelta(seconds=1)))
+    assert sink.heard == []
+    scene.tick()
+    settled(scene)
+    assert sink.heard == ["opened", "resolved"]
+
+
+def test_another_process_goes_on_with_it():
+    """What one could not deliver, and when it is to be tried again, is in the memory."""
+    scene = Scene(deliver={"ops": Sink(failing=99)})
+    settled(scene.turn(BAD, BAD))
+    scene.deliver = {"ops": (sink := Sink())}
+    scene.restart()
+    scene.tick(after=timedelta(seconds=9))
+    settled(scene)
+    assert sink.tries == 0
+    scene.tick(after=timedelta(seconds=1))
+    settled(scene)
+    assert sink.heard == ["opened"]
+
+
+def test_an_attempt_is_counted_before_it_is_made():
+    """Whoever is killed in it tries again after its pause, and not at once and for ever."""
+    scene = Scene()
+    seen = []
+    scene.deliver = {"ops": lambda notice: seen.append(scene.memory.notices[notice.id])}
+    scene.restart()
+    settled(scene.turn(BAD, BAD))
+    assert [(notice.tries, notice.delivered) for notice in seen] == [(1, None)]
+    assert seen[0].next_try == scene.wall.time + pause(1)
+
+
+def test_a_slow_sink_holds_nobody_up():
+    """Neither the turn that tells it nor another sink."""
+    gate, sink = threading.Event(), Sink()
+    scene = Scene(
+        deliver={"slow": lambda notice: gate.wait(), "ops": sink}, sinks=(Receiver("slow"), Receiver("ops"))
+    )
+    scene.turn(BAD, BAD).turn(FINE).turn(FINE)
+    while sink.heard != ["opened", "resolved"]:
+        time.sleep(0.002)
+    assert {notice.sink for notice in scene.alerting.undelivered()} == {"slow"}
+    scene.alerting.close(timeout=0.01)
+    gate.set()
+    settled(scene)
+    assert scene.told.count(("opened", "blocked.client")) == 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_sink_with_a_bug_is_tried_again():
+    """Its thread ends; the next is due after the pause."""
+    sink = Sink()
+
+    def broken(notice):
+        sink.tries += 1
+        if sink.tries == 1:
+            raise KeyError("a bug")
+        sink(notice)
+
+    scene = Scene(deliver={"ops": broken})
+    settled(scene.turn(BAD, BAD))
+    assert len(scene.alerting.undelivered()) == 1
+    scene.tick(after=timedelta(seconds=10))
+    settled(scene)
+    assert sink.heard == ["opened"]
+
+
+def test_a_clock_that_was_set_back_holds_nothing_up():
+    """A time that lies further ahead than any pause is no time."""
+    sink = Sink(failing=1)
+    scene = Scene(deliver={"ops": sink})
+    settled(scene.turn(BAD, BAD))
+    scene.tick(after=timedelta(days=-1))
+    settled(scene)
+    assert sink.heard == ["opened"]
+
+
+def test_a_sink_that_left_the_file_is_not_waited_for():
+    """It counts as undelivered no more, and hears of it when it comes back."""
+    sink = Sink(failing=1)
+    scene = Scene(deliver={"ops": sink})
+    settled(scene.turn(BAD, BAD))
+    scene.alerting.reload(scene.watching, {})
+    assert scene.alerting.undelivered() == []
+    scene.wall.time += timedelta(minutes=1)
+    scene.alerting.reload(scene.watching, {"ops": sink})
+    settled(scene)
+    assert sink.heard == ["opened"]
+
+
+def test_a_webhook_that_was_down_gets_it_all():
+    """Over a real socket: 503 twice, then everything in order."""
+    with receiving(status(503), status(503), OK) as receiver:
+        scene = Scene(deliver={"ops": webhook(receiver.url, "secret-of-both")})
+        settled(scene.turn(BAD, BAD))
+        assert len(scene.alerting.undelivered()) == 1
+        settled(scene.turn(FINE))
+        settled(scene.turn(FINE))
+        scene.tick()
+        settled(scene)
+    assert scene.alerting.undelivered() == []
+    assert len(receiver.bodies) == 4
+    assert [b'"told": "opened"' in body for body in receiver.bodies] == [True, True, True, False]
+    assert receiver.headers(0)["edgeprobe-notice"] == receiver.headers(2)["edgeprobe-notice"]
