@@ -6,9 +6,10 @@ is known before the interval is over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from probes.alerts.rules import pages
 from probes.kinds import KINDS
 from probes.kinds.conclude import is_good
 from probes.model import Verdict
@@ -16,24 +17,11 @@ from probes.model import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from probes.alerts.evidence import Asked
     from probes.model import Finding, Run
 
 _HEALTH = "models"
 """The kind that looks at what health checks look at: a server may list nothing and serve everybody."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A run, and what is found in it once it was judged. `part`: of its entry's cases the failing ones alone."""
-
-    run: Run
-    findings: Sequence[Finding]
-    part: bool = False
-
-
-def pages(finding: Finding) -> bool:
-    """A failure that nobody accepted."""
-    return finding.verdict is Verdict.FAIL and not finding.accepted
 
 
 def again(

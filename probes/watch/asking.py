@@ -6,14 +6,16 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from probes.alerts.evidence import Asked
+from probes.alerts.rules import confirmations, pages
 from probes.budget import Governor
 from probes.conduct import conduct, emitter
 from probes.credentials import Secrets
 from probes.model import Finished, Found
 from probes.runner import worst
 from probes.watch import control
-from probes.watch.again import Asked, again, but_served, pages, serves, unwell
-from probes.watch.history import total_block
+from probes.watch.again import again, but_served, serves, unwell
+from probes.watch.history import by_history
 from probes.watch.judging import OWN, STALL, clocked, doubted, longest
 from probes.watch.knock import knock
 
@@ -38,7 +40,7 @@ class Around:
     metrics: Metrics
     clock: Clock
     wall: Wall
-    rule: Callable[[Finding, Entry], tuple[int, int]]
+    rule: Callable[[Finding, Entry], tuple[int, int]] = confirmations
     sinks: tuple[Sink, ...] = ()
     secrets: Secrets = field(default_factory=Secrets)
     lag: Lag = OWN
@@ -109,10 +111,11 @@ class Asking:
         emit = emitter([around.memory.recording(self._entry.name), *around.sinks])
         governor = Governor(order.target, order.clock, self._stop, self._pace, long=self._long)
         run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
-        if (block := total_block(run, around.memory)) is not None:
-            findings = (*run.findings, block)
+        if known_better := by_history(run, around.memory):
+            findings = (*run.findings, *known_better)
             run = replace(run, findings=findings, verdict=worst(findings))
-            emit(Found(block))
+            for finding in known_better:
+                emit(Found(finding))
         emit(Finished(run))
         return run
 

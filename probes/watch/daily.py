@@ -6,7 +6,7 @@ Days are those of UTC. What was spent before the canary began, and in runs that 
 from __future__ import annotations
 
 from datetime import UTC, time, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from probes.budget import PROMPT_TOKENS
 from probes.ledger import Ledger
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from probes.model import Target
     from probes.watch.needs import Daily, Memory
 
+Kind = Literal["requests", "tokens", "usd"]
 _LEAST = (1, PROMPT_TOKENS, 1)
 """A short question: where not even that is left, a run would measure nothing."""
 
@@ -70,10 +71,10 @@ def used_up(target: str, ledger: Ledger, now: datetime) -> str | None:
     return f"the day's budget of {target} is used up: {', '.join(said)}; until {until:%Y-%m-%d %H:%M} UTC"
 
 
-def left(ledger: Ledger) -> dict[str, float]:
+def left(ledger: Ledger) -> dict[Kind, float]:
     """Of each ceiling that there is; never below 0."""
     spend, budget = ledger.spend, ledger.budget
-    rests = {
+    rests: dict[Kind, float | None] = {
         "requests": None if budget.requests is None else budget.requests - spend.requests,
         "tokens": None if budget.tokens is None else budget.tokens - spend.input_tokens - spend.output_tokens,
         "usd": None if budget.usd is None else budget.usd - (spend.usd or 0.0),

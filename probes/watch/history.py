@@ -1,11 +1,13 @@
-"""Everybody is refused here: is that new?
+"""Is what says nothing by itself new?
 
-Alone it says nothing of the service: a monitor is refused more easily than a customer. Where the same clients were
-served at the same place before, something was changed; that it is down is not said even then.
+That everybody is refused here, or waits in vain for as long as we wait, says nothing of the service alone: a monitor is
+refused more easily than a customer, and some answers take long. Where the same clients were served at the same place
+before, something has changed; that the service is down is not said even then.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.attribution import is_api_answer, is_refusal
@@ -15,12 +17,20 @@ from probes.kinds.words import clients_of, listed, shown
 from probes.model import Confidence, Observed, Reason, Verdict, WhoActs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
-    from probes.model import Call, Finding, Run
+    from probes.model import Call, Exchange, Finding, Run
     from probes.watch.needs import Memory
 
+_IN_VAIN = frozenset({"deadline", "timeout"})
 _NEXT = "the same clients from a second vantage, on another network"
+
+
+def by_history(run: Run, memory: Memory) -> list[Finding]:
+    """What memory adds to the findings of a run."""
+    block = total_block(run, memory)
+    return [*([block] if block is not None else []), *silences(run, memory)]
 
 
 def total_block(run: Run, memory: Memory) -> Finding | None:
@@ -49,10 +59,7 @@ def total_block(run: Run, memory: Memory) -> Finding | None:
         title=f"All clients of this vantage are refused since {latest:%Y-%m-%d %H:%M} UTC, when one was last served",
         detail=(
             ("seen", f"{shown(last)} to {listed(known)}, {len(told)} of {len(told)} requests"),
-            (
-                "before",
-                "; ".join(f"{name} was served at {before[name]:%Y-%m-%d %H:%M} UTC" for name in known),
-            ),
+            _served({name: before[name] for name in known}),
             *([("not known", f"{listed(new)} was never served from here")] if new else []),
             ("so", "customers elsewhere may be served: whether the service is down cannot be seen from here"),
         ),
@@ -64,11 +71,43 @@ def total_block(run: Run, memory: Memory) -> Finding | None:
 
 
 def refused_everywhere(run: Run) -> Sequence[Call]:
-    """The refused calls of a run in which every client was refused and the API was not heard; none of any other run."""
+    """The refused calls of a run in which every client was refused and the API was not heard; none of any other run.
+
+    By an answer: where connections are cut for everybody the run says so itself.
+    """
     blind = any(f.code == "probe.blocked" or f.reason is Reason.BLOCKED for f in run.findings)
     kinds = {case.id: KINDS[case.kind] for case in run.cases}
     calls = [c for c in run.calls if c.last is not None and c.case in kinds and kinds[c.case].asks_api]
     heard = any(is_good(call) or (call.last is not None and is_api_answer(call.last)) for call in calls)
-    refused = [call for call in calls if call.last is not None and is_refusal(call.last)]
+    answered = [call for call in calls if call.last is not None and call.last.status is not None]
+    refused = [call for call in answered if call.last is not None and is_refusal(call.last)]
     everybody = set(clients_of(calls)) == set(clients_of(refused))
     return refused if blind and everybody and not heard else []
+
+
+def silences(run: Run, memory: Memory) -> list[Finding]:
+    """The time-outs by our own limit of clients that got no answer at all in this run, and were served before."""
+    short = {case.id for case in run.cases if KINDS[case.kind].asks_api and not KINDS[case.kind].long}
+    late = [
+        f for f in run.findings if f.verdict is Verdict.INCONCLUSIVE and f.code.partition(".")[0] == "timeout"
+    ]
+    calls = [call for call in run.calls if call.case in short and call.last is not None]
+    answered = {call.trial.client for call in calls if call.last is not None and call.last.status is not None}
+    found: list[Finding] = []
+    for finding in late:
+        met = [c for c in calls if c.last is not None and c.last.id in finding.evidence and _waited(c.last)]
+        names = [name for name in clients_of(met) if name not in answered]
+        before = memory.passed(run.target.name, run.vantage, names, run.started) if names else {}
+        if before:
+            found.append(
+                replace(finding, verdict=Verdict.FAIL, reason=None, detail=(*finding.detail, _served(before)))
+            )
+    return found
+
+
+def _waited(exchange: Exchange) -> bool:
+    return exchange.error is not None and exchange.error.kind in _IN_VAIN
+
+
+def _served(before: Mapping[str, datetime]) -> tuple[str, str]:
+    return "before", "; ".join(f"{name} was served at {at:%Y-%m-%d %H:%M} UTC" for name, at in before.items())

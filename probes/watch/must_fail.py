@@ -1,31 +1,33 @@
 """Would a fault be found today?
 
-A canary that finds nothing may be one that can find nothing. The lab in this process is asked, with a fault planted,
-through the same door as any target, and has to be told as what it is.
+A canary that finds nothing may be one that can find nothing. The lab in this process is asked, with a fault planted, by
+the same turn as any target, and the fault has to be told as what it is, and to be met again.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from probes import lab
+from probes.alerts.rules import pages
 from probes.canary import Turn
 from probes.clock import Clock
-from probes.conduct import Order, conduct
+from probes.conduct import Order
 from probes.config import target_from_flags
 from probes.credentials import Secrets
-from probes.model import Layer, Verdict
-from probes.watch.again import pages
+from probes.model import Layer, Spend, Verdict
+from probes.pace import Pace
+from probes.watch.asking import Asking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from probes.model import Event, Run
+    from probes.model import Event, Finding, Sink
     from probes.stop import Stop
-    from probes.watch.asking import Around
+    from probes.watch.asking import Around, Judged
 
 NAME = "must-fail"
 PLANTED = ("ai-crawler-rule",)
@@ -36,6 +38,39 @@ _TRIES = 2
 """A machine that is busy for a moment is no proof that detection is broken."""
 _DO = "Run `edgeprobe demo` on this machine and report what it says; until then its silence says nothing of any target."
 _KEY = "EDGEPROBE_LAB_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The canary's own entry, which stands in no file."""
+
+    name: str = NAME
+    suite: str = _SUITE
+    target: str = NAME
+    tier: str = "cheap"
+    sample: float = 1.0
+    clients: tuple[str, ...] = _CLIENTS
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    alert: None = None
+
+
+class _Scratch:
+    """A memory of one turn: what the lab says is no history of any target."""
+
+    def __init__(self) -> None:
+        self.heard: list[Event] = []
+
+    def recording(self, *_: object, **__: object) -> Sink:
+        return self.heard.append
+
+    def passed(self, *_: object, **__: object) -> dict[str, datetime]:
+        return {}
+
+    def spent(self, *_: object, **__: object) -> Spend:
+        return Spend()
+
+    def turn(self, turn: Turn) -> None:
+        """Told by whoever takes it."""
 
 
 class MustFail:
@@ -50,12 +85,12 @@ class MustFail:
         """One turn of it, told to metrics and alerts; in memory only where it went wrong, as evidence."""
         around, began = self._around, self._around.wall.now()
         for _ in range(_TRIES):
-            run, heard = self._ask(stop)
-            self.fault = _amiss(run)
+            judged, heard = self._ask(stop)
+            self.fault = _amiss(judged)
             if self.fault is None or stop.reason is not None:
                 break
         ended = around.wall.now()
-        turn = Turn(NAME, NAME, due, began, ended, run.id)
+        turn = Turn(NAME, NAME, due, began, ended, judged.first.run.id)
         if stop.reason is not None and self.fault is not None:
             self.fault = None
             return replace(turn, verdict=Verdict.INCONCLUSIVE, reason="interrupted")
@@ -70,13 +105,15 @@ class MustFail:
             reason=self.fault,
         )
 
-    def _ask(self, stop: Stop) -> tuple[Run, list[Event]]:
-        heard: list[Event] = []
+    def _ask(self, stop: Stop) -> tuple[Judged, list[Event]]:
+        scratch = _Scratch()
         with lab.serve(self._planted, clock=_CLOCK, prefill=0.2, tpot=0.02) as served:
             target = target_from_flags(served.base_url, "openai", served.model, key_env=_KEY, env_proxy=False)
             order = Order((_SUITE,), replace(target, name=NAME), only=_CLIENTS, clock=_CLOCK)
             secrets = Secrets({**os.environ, _KEY: served.api_key or ""})
-            return conduct(order, secrets, [heard.append], stop), heard
+            around = replace(self._around, memory=scratch, secrets=secrets, clock=_CLOCK, sinks=())
+            asking = Asking(around, None, order, Pace(target.limits, _CLOCK), stop, Own())
+            return asking.turn(), scratch.heard
 
     def _keep(self, heard: Sequence[Event]) -> None:
         record = self._around.memory.recording(NAME)
@@ -84,11 +121,20 @@ class MustFail:
             record(event)
 
 
-def _amiss(run: Run) -> str | None:
-    """What is wrong with what was found; `None` where it is the planted fault, of the client it befalls, and no other."""
-    bad = [finding for finding in run.findings if pages(finding)]
-    right = [f for f in bad if (f.code, f.layer, f.client) == ("blocked.client", Layer.EDGE, _CLIENTS[0])]
-    if right and len(bad) == len(right):
+def _amiss(judged: Judged) -> str | None:
+    """What is wrong with what was found; `None` where it is the planted fault, of the client it befalls, twice, and no
+    other.
+    """
+    told = [
+        [finding for finding in asked.findings if pages(finding)] for asked in (judged.first, *judged.again)
+    ]
+    if len(told) > 1 and all(bad and all(map(_planted, bad)) for bad in told):
         return None
-    found = ", ".join(dict.fromkeys(f.code for f in (bad or run.findings))) or "nothing"
-    return f"blocked.client of {_CLIENTS[0]} was planted in the built-in lab, and found was: {found}"
+    first = judged.first.findings
+    found = ", ".join(dict.fromkeys(finding.code for finding in told[0] or first)) or "nothing"
+    again = " once, and not again" if told[0] and all(map(_planted, told[0])) else ""
+    return f"blocked.client of {_CLIENTS[0]} was planted in the built-in lab, and found was: {found}{again}"
+
+
+def _planted(finding: Finding) -> bool:
+    return (finding.code, finding.layer, finding.client) == ("blocked.client", Layer.EDGE, _CLIENTS[0])

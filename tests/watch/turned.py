@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from labruns import CLOCK, FAST, KEY, target_at
 
 from probes import lab
+from probes.alerts.rules import pages
 from probes.credentials import Secrets
 from probes.model import Called, Finished, Spend
 from probes.stop import Stop
-from probes.watch.again import pages
 from probes.watch.asking import Around
 from probes.watch.turns import Turns
 from probes.wire.lag import Lag
@@ -123,10 +123,6 @@ class Metrics:
         return lambda *values: self.told.append((name, *values))
 
 
-def two_of_three(finding, entry):
-    return (2, 2) if finding.code.startswith(("blocked", "regression")) else (2, 3)
-
-
 class Bed:
     """A canary on a lab: `take` is one turn of an entry, `restart` the same canary in a new process."""
 
@@ -137,7 +133,7 @@ class Bed:
         self.target = target_at(running.base_url, running.model, vantage="here")
         self.changes = target
         self.around = Around(
-            self.memory, self.alerting, self.metrics, CLOCK, self.wall, two_of_three,
+            self.memory, self.alerting, self.metrics, CLOCK, self.wall,
             secrets=Secrets({**os.environ, KEY: running.api_key}), lag=lag or Lag(0.05, 60.0), knock=knock,
         )  # fmt: skip
         self.restart()
