@@ -147,7 +147,8 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
             where = f"http://{served.address}/metrics"
         _dead_man(watched.canary, wall, lambda: _unwell(watch, parts), stack)
         targets = ", ".join(sorted({entry.target for entry in watched.canary.entries}))
-        sys.stdout.write(f"watching {len(watched.canary.entries)} entries on {targets}; {where}\n")
+        n = len(watched.canary.entries)
+        sys.stdout.write(f"watching {n} {'entry' if n == 1 else 'entries'} on {targets}; {where}\n")
         sys.stdout.flush()
         return watch.run()
 
