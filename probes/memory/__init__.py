@@ -78,7 +78,7 @@ class Memory:
 
     @property
     def fault(self) -> str | None:
-        """Why the last write failed; `None` after one that went well."""
+        """Why a write failed; `None` once all that could not be written is."""
         return self._database.fault
 
     @property
@@ -90,9 +90,9 @@ class Memory:
 
     def recording(self, entry: str | None = None) -> Sink:
         """A sink for one run, which is written as it goes on, each call in a transaction of its own."""
-        made = recording.Recording(self._database, self._now, entry, self._writer)
+        made = recording.Recording(self._database, self._now, entry, self._writer, self._settle)
         with self._lock:
-            self._recordings = [one for one in self._recordings if not one.ended or one.left or one.unwritten]
+            self._recordings = [one for one in self._recordings if not one.ended or one.behind]
             self._recordings.append(made)
             self._shed()
         return made
@@ -258,9 +258,13 @@ class Memory:
             if late and not self._database.write(partial(nouns.keep, every=late)):
                 return
             self._late.clear()
-            for one in self._recordings:
-                if one.ended and one.unwritten and not one.again():
-                    return
+            if all(one.again() for one in self._recordings if one.ended and one.behind):
+                self._settle()
+
+    def _settle(self) -> None:
+        with self._lock:
+            if not self._late and not any(one.behind for one in self._recordings):
+                self._database.fault = None
 
     def _shed(self) -> None:
         kept = sum(one.left for one in self._recordings if one.ended)

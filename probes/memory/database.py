@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ _WAIT_MS, _WAIT_AGAIN_MS = 5000, 50
 
 class Database:
     """One writer at a time in this process, any number of readers. Once open no write raises for the disk's sake: `fault`
-    is the last one's, `errors` counts them all.
+    is the last one's, for who made up for it to take away (a small row may still find room); `errors` counts them all.
     """
 
     def __init__(self, url: str | None = None, *, make: bool = True) -> None:
@@ -118,15 +119,17 @@ class Database:
                 if before is None:
                     sys.stderr.write(f"edgeprobe: {self.fault}; measuring goes on\n")
                 return False
-            self.fault = None
             return True
 
     def tidy(self) -> None:
         """Gives the room of what was deleted back to the disk, where that takes an order of its own."""
-        if self._lite:
-            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql("PRAGMA incremental_vacuum").fetchall()
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if not self._lite:
+            return
+        with self._writing, closing(self.engine.raw_connection()) as connection, suppress(sqlite3.Error):
+            cursor = connection.cursor()
+            for pragma in ("incremental_vacuum", "wal_checkpoint(TRUNCATE)"):
+                cursor.execute(f"PRAGMA {pragma}")
+                cursor.fetchall()  # a page for each row that is asked for
 
     def close(self) -> None:
         self.engine.dispose()

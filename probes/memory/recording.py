@@ -30,15 +30,24 @@ RUNNING, FINISHED, INTERRUPTED = "running", "finished", "interrupted"
 
 
 class Recording:
-    """A sink for the events of one run. What can't be written is kept, in order, and written before what comes next."""
+    """A sink for the events of one run. What can't be written is kept, in order, and written before what comes next.
+
+    `made_up`: called when it is, outside of any lock.
+    """
 
     def __init__(
-        self, database: Database, now: Callable[[], datetime], entry: str | None, writer: str
+        self,
+        database: Database,
+        now: Callable[[], datetime],
+        entry: str | None,
+        writer: str,
+        made_up: Callable[[], None],
     ) -> None:
         self._database = database
         self._now = now
         self._entry = entry
         self._writer = writer
+        self._made_up = made_up
         self._lock = threading.Lock()
         self._left: deque[tuple[Event, datetime]] = deque()
         self._run: Run | None = None
@@ -54,12 +63,19 @@ class Recording:
                 return
             self.ended = isinstance(event, Finished)
             self._left.append((event, self._now()))
-            self._write()
+            written = self._write()
+        if written and self._database.fault is not None:
+            self._made_up()
 
     def again(self) -> bool:
         """Try what is left once more; whether nothing is."""
         with self._lock:
             return self._write()
+
+    @property
+    def behind(self) -> bool:
+        """Something that was told is not written."""
+        return bool(self._left)
 
     @property
     def left(self) -> int:
