@@ -240,7 +240,7 @@ class Governor:
             made = sum(not withheld(exchange) for exchange in call.exchanges)
             self._requests += min(made, attempts(trial))  # those beyond were counted as they were sent
             paid = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
-            for used in (_paid(trial, exchange) for exchange in paid):
+            for used in (charged(trial, exchange) for exchange in paid):
                 self._input += used[0]
                 self._output += used[1]
 
@@ -267,7 +267,7 @@ class Governor:
                 self._held.append(_question(trial))
 
 
-def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
+def charged(trial: Trial, exchange: Exchange) -> tuple[int, int]:
     """(input, output) tokens that one request is settled with."""
     nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
     return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))

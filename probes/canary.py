@@ -5,16 +5,12 @@ Frozen nouns alone, like those of `model`: what is watched when, what came of ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from probes.model import Layer, Observed, Spend, Verdict
+from probes.model import Layer, Observed, Spend, Verdict
 
 
 class Missed(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
@@ -88,9 +87,10 @@ def plan(arguments: Namespace) -> int:
 
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.stored import load
 
     outputs.check(arguments)
-    stored = store.load(arguments.run)
+    stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
         from probes.rejudge.command import again
@@ -170,35 +170,18 @@ def clients(_: Namespace) -> int:
 
 
 def lab(arguments: Namespace) -> int:
-    from probes.clock import Clock
-    from probes.lab import LAB_KEY, serve
-    from probes.lab.faults import catalogue
+    from probes.lab.command import run as served
 
-    if arguments.list:
-        for fault in catalogue().values():
-            sys.stdout.write(f"{fault.id:<26} {fault.about}\n")
-        return 0
-    keys = None if arguments.no_key else frozenset({LAB_KEY})
-    clock = Clock(arguments.time_scale)
-    with serve(
-        arguments.fault, clock=clock, keys=keys, profile=arguments.profile, port=arguments.port
-    ) as served:
-        key = "--no-key" if served.api_key is None else f"--key-env LAB_KEY   (LAB_KEY={served.api_key})"
-        scale = f" --time-scale {clock.scale:g}" if clock.scale != 1 else ""
-        sys.stdout.write(
-            f"edge     {served.base_url}\norigin   {served.origin_url}\n"
-            f"try      edgeprobe run smoke --base-url {served.base_url} --api openai --model {served.model}{scale} {key}\n"
-            "stop     Ctrl-C\n"
-        )
-        sys.stdout.flush()
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            return 0
-    return 0
+    return served(arguments)
 
 
 # --- shared ----------------------------------------------------------------------------------------------
+
+
+def store(arguments: Namespace) -> int:
+    from probes.memory.command import run as looked_after
+
+    return looked_after(arguments)
 
 
 def _order(arguments: Namespace) -> Order:

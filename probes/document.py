@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from probes.body_text import to_text
 from probes.errors import UsageError
-from probes.recorded import extras, restore
+from probes.recorded import call_extras, extras, restore
 
 if TYPE_CHECKING:
     from probes.model import Call, Exchange, Figure, Finding, Run
@@ -69,6 +69,18 @@ def to_document(run: Run, *, chunks: bool = False) -> dict[str, Any]:
     if chunks:
         document["replay"] = extras(run)
     found: dict[str, Any] = plain(document)
+    return found
+
+
+def call_document(call: Call) -> dict[str, Any]:
+    """What `to_document(run, chunks=True)` adds to `calls`, `exchanges` and `replay` for this one."""
+    found: dict[str, Any] = plain(
+        {
+            "calls": [_call(call)],
+            "exchanges": [_exchange(call, exchange, chunks=True) for exchange in call.exchanges],
+            "replay": call_extras(call),
+        }
+    )
     return found
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 USAGE = 2
 SUITES = "identity, smoke, edge, long, streams, keepalive, burst"
 """The bundled ones; listed here because reading them takes YAML."""
+_MOST_DAYS = 36500.0
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,6 +59,7 @@ def parser() -> Parser:
         _validate,
         _init,
         _lab,
+        _store,
     ):
         add(commands)
     return parser
@@ -103,6 +105,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
         action="store_true",
         help="judge its answers again by today's signatures, and say what changed; sends and stores nothing",
     )
+    _db_flag(parser)
     _report_flags(parser)
 
 
@@ -181,6 +184,26 @@ def _lab(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--no-key", action="store_true", help="accept requests without a key")
     parser.add_argument("--time-scale", type=_scale, default=1.0, metavar="X", help=_SCALE_HELP)
+
+
+def _store(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(commands, "store", "look after the database that the canary keeps its runs in")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    stats = _command(actions, "stats", "say what it holds")
+    stats.add_argument("--json", metavar="FILE", help="the same as JSON; - for standard output")
+    prune = _command(actions, "prune", "delete what is old; figures by the day stay")
+    prune.add_argument("--raw-days", type=_days, default=30.0, metavar="N", help="of any run (default: 30)")
+    prune.add_argument(
+        "--failed-days", type=_days, default=365.0, metavar="N", help="of those with a failure (default: 365)"
+    )
+    for action in (stats, prune):
+        _db_flag(action)
+
+
+def _db_flag(parser: Parser) -> None:
+    parser.add_argument(
+        "--db", metavar="URL", help="the database (default: edgeprobe.db where runs are kept)"
+    )
 
 
 def _report_flags(parser: Parser) -> None:
@@ -264,3 +287,13 @@ def _port(text: str) -> int:
     if not (text.isdecimal() and text.isascii() and int(text) < 2**16):
         raise argparse.ArgumentTypeError(f"{text!r} is not a port, 0 to 65535")
     return int(text)
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days <= _MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days, 0 to {_MOST_DAYS:g}")
+    return days

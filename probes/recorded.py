@@ -35,6 +35,14 @@ def extras(run: Run) -> dict[str, Any]:
     }
 
 
+def call_extras(call: Call) -> dict[str, Any]:
+    """Those of one call."""
+    return {
+        "calls": [_call_extras(call)],
+        "exchanges": [_exchange_extras(exchange) for exchange in call.exchanges],
+    }
+
+
 def restore(document: dict[str, Any]) -> Run:
     """Raises KeyError, TypeError or ValueError where the document is not what `to_document` wrote."""
     more = document["replay"]

@@ -430,11 +430,13 @@ def test_inconclusive_is_3_and_can_be_allowed(edgeprobe, at_lab):
 # --- as a process ----------------------------------------------------------------------------------------
 
 
-def started(*arguments: str, folder: Path, **more: str) -> subprocess.Popen[str]:
+def started(
+    *arguments: str, folder: Path, stdin: int = subprocess.DEVNULL, **more: str
+) -> subprocess.Popen[str]:
     own = {"EDGEPROBE_REPORTS": str(folder / "runs"), "PYTHONUNBUFFERED": "", **more}
     return subprocess.Popen(
         [COMMAND, *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -532,14 +534,29 @@ def test_the_lab_serves_until_interrupted(tmp_path, edgeprobe):
     with started(
         "lab", "--fault", "ai-crawler-rule", "--no-key", "--time-scale", "0.02", folder=tmp_path
     ) as process:
-        lines = [process.stdout.readline() for _ in range(4)]
+        lines = [process.stdout.readline() for _ in range(5)]
         words = lines[2].split()
         said = edgeprobe(*words[words.index("edgeprobe") + 1 :], "--client", "curl", "--max-requests", "1")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=10)
-    assert [line.split()[0] for line in lines] == ["edge", "origin", "try", "stop"]
+    assert [line.split()[0] for line in lines] == ["edge", "origin", "try", "break", "stop"]
     assert said.code == 3  # of one request nothing follows
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_lab_is_broken_by_a_line(tmp_path):
+    """Lines of its input name the faults from then on; a name that is none changes nothing, and its end neither."""
+    lines = "ai-crawler-rule, read-timer\nread-tmer\n\n"
+    with started("lab", "--time-scale", "0.02", folder=tmp_path, stdin=subprocess.PIPE) as process:
+        process.stdin.write(lines)
+        process.stdin.close()
+        said = [process.stdout.readline().strip() for _ in range(8)][5:]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+    assert said[0] == "broken   ai-crawler-rule, read-timer"
+    assert said[1].startswith("as it was: ")
+    assert "read-timer" in said[1]
+    assert said[2] == "mended"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)

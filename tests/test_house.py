@@ -32,9 +32,9 @@ LAYERS = {
     "how it is asked": "allowance attempts budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo schemas checkup starter",
-    "the canary": "memory alerts watch",
+    "the canary": "stored memory alerts watch",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command memory.command lab.command commands options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

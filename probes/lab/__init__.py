@@ -42,6 +42,14 @@ class Lab:
     def origin_url(self) -> str:
         return self.url(route="origin")
 
+    def arm(self, faults: Sequence[str | Fault]) -> None:
+        """Break it in these ways from the next request on, and in no other: with none it is mended.
+
+        Raises UsageError for an unknown fault, and is then as it was.
+        """
+        self.edge.armed.arm(faults)
+        self.origin.armed.arm(faults)
+
     def url(
         self, api: Literal["openai", "anthropic"] = "openai", route: Literal["edge", "origin"] = "edge"
     ) -> str:

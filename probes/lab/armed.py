@@ -20,10 +20,15 @@ class Armed:
     """The faults of one edge and how often each one's `when` has held."""
 
     def __init__(self, faults: Sequence[str | Fault]) -> None:
-        self._faults = named(faults)
-        self._counts = [0] * len(self._faults)
         self._under_way = 0
         self._lock = threading.Lock()
+        self.arm(faults)
+
+    def arm(self, faults: Sequence[str | Fault]) -> None:
+        """These from the next request on, and none of those before; raises UsageError for an unknown name."""
+        arms = _Arms(named(faults))
+        with self._lock:
+            self._arms = arms
 
     @contextmanager
     def befalling(self, request: Request, idled: float | None = None) -> Iterator[Do]:
@@ -39,19 +44,26 @@ class Armed:
 
     def at_head(self, request: Request) -> Do:
         """What befalls a request of which no more than the head is there; it is not counted."""
-        return _merged([fault.do for fault in self._faults if fault.when.holds(request)])
+        return _merged([fault.do for fault in self._arms.faults if fault.when.holds(request)])
 
     def _meet(self, request: Request, idled: float | None, beside: int) -> Do:
         """Where two faults set the same thing the one named first wins."""
         hit = []
-        for index, fault in enumerate(self._faults):
+        arms = self._arms
+        for index, fault in enumerate(arms.faults):
             if fault.when.holds(request) and fault.when.timely(idled, beside):
                 with self._lock:
-                    self._counts[index] += 1
-                    beyond = self._counts[index] - fault.when.after
+                    arms.counts[index] += 1
+                    beyond = arms.counts[index] - fault.when.after
                 if beyond > 0 and beyond % fault.when.every == 0:
                     hit.append(fault.do)
         return _merged(hit)
+
+
+class _Arms:
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = faults
+        self.counts = [0] * len(faults)
 
 
 def _merged(hit: Sequence[Do]) -> Do:

@@ -43,7 +43,7 @@ class Edge:
         port: int = 0,
     ) -> None:
         self._upstream = upstream
-        self._armed = Armed(faults)
+        self.armed = Armed(faults)
         self._profile = profile(profile_name)
         self._server = {"server": self._profile.server} if self._profile.server else {}
         self._rays = itertools.count(1)
@@ -54,12 +54,12 @@ class Edge:
         client.uplink = self._uplink
 
     def _uplink(self, head: Head) -> Uplink:
-        do = self._armed.at_head(Request(head, b"", b""))
+        do = self.armed.at_head(Request(head, b"", b""))
         return Uplink(do.uplink, do.upload_timer.seconds if do.upload_timer else None)
 
     def _late(self, client: Connection, head: Head) -> None:
         request = Request(head, b"", b"")
-        timer = self._armed.at_head(request).upload_timer
+        timer = self.armed.at_head(request).upload_timer
         assert timer is not None
         if timer.answer is not None and not (timer.answer.own == "upload" and self._profile.upload is None):
             self._say(client, request, timer.answer, self._words(client, request))
@@ -67,7 +67,7 @@ class Edge:
             client.reset()
 
     def _handle(self, client: Connection, request: Request) -> bool:
-        with self._armed.befalling(request, client.idled) as do:
+        with self.armed.befalling(request, client.idled) as do:
             client.patience = do.idle_close
             return self._treat(client, request, do)
 

@@ -102,7 +102,7 @@ class Origin:
         port: int = 0,
     ) -> None:
         self.requests: list[Arrival] = []
-        self._armed = Armed(faults)
+        self.armed = Armed(faults)
         self.server = Server(self._handle, clock, host, port)
         self._clock = clock
         self._keys = keys
@@ -127,7 +127,7 @@ class Origin:
         )
         self.requests.append(arrival)
         try:
-            with self._armed.befalling(request) as do:
+            with self.armed.befalling(request) as do:
                 turn = _Turn(connection, request, dialect, arrival, do.model or WELL)
                 self._answer(turn, fields)
         except Refusal as fault:

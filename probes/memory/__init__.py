@@ -1,1 +1,295 @@
-"""What did the canary see, and what did it say?"""
+"""What did the canary see, and what did it say?
+
+All of it stands in one database. What can't be written stays here until it can be.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from probes.canary import Alert, AlertState, Mark, Notice, Turn
+from probes.errors import UsageError
+
+try:
+    from sqlalchemy import and_, func, select, update
+except ModuleNotFoundError as missing:
+    raise UsageError(f"the canary's memory needs {missing.name}: pip install 'edgeprobe[watch]'") from None
+
+from probes.memory import loading, nouns, recording, retention, rollups, schema, spending
+from probes.memory.database import Database
+from probes.memory.outcomes import Outcome
+from probes.memory.retention import FAILED_DAYS, RAW_DAYS, Pruned, Stats
+from probes.model import Layer, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy.engine import Connection
+
+    from probes.memory.rollups import Grain, Rollup
+    from probes.model import Run, Sink, Spend
+
+__all__ = ["Memory", "Outcome", "Pruned", "Stats"]
+
+_MOST_CALLS = 2000
+"""Of runs that ended and can't be written: beyond, the oldest are kept without their calls."""
+_GIVEN_UP = timedelta(days=1)
+"""After which a run of another machine that was not heard of counts as cut off."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Memory:
+    """Any thread may ask and tell. A write never raises for the disk's sake, see `fault`; a read of a database that is
+    damaged raises UsageError.
+    """
+
+    def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._now = now
+        self._writer = loading.writer()
+        self._lock = threading.RLock()
+        self._late: dict[nouns.Key, nouns.Noun] = {}
+        self._recordings: list[recording.Recording] = []
+
+    @classmethod
+    def open(
+        cls, url: str | None = None, *, make: bool = True, now: Callable[[], datetime] = _utc_now
+    ) -> Memory:
+        """`None` is `edgeprobe.db` in the reports folder. `make`: a database that is not there is made, else that is a
+        UsageError, as is one that is none of ours or was written by a newer edgeprobe. `now`: the canary's wall clock.
+        """
+        return cls(Database(url, make=make), now)
+
+    def close(self) -> None:
+        self._catch_up()
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def fault(self) -> str | None:
+        """Why the last write failed; `None` after one that went well."""
+        return self._database.fault
+
+    @property
+    def errors(self) -> int:
+        """Writes that failed since it was opened."""
+        return self._database.errors
+
+    # --- runs ---------------------------------------------------------------------------------------------
+
+    def recording(self, entry: str | None = None) -> Sink:
+        """A sink for one run, which is written as it goes on, each call in a transaction of its own."""
+        made = recording.Recording(self._database, self._now, entry, self._writer)
+        with self._lock:
+            self._recordings = [one for one in self._recordings if not one.ended or one.left or one.unwritten]
+            self._recordings.append(made)
+            self._shed()
+        return made
+
+    def recover(self, now: datetime) -> list[str]:
+        """The runs whose process is gone, marked as interrupted with what they have."""
+        table = schema.runs
+        with self._database.reading() as connection:
+            rows = list(connection.execute(select(table).where(table.c.state == recording.RUNNING)))
+            gone = [
+                row.id for row in rows if self._is_gone(row.writer, loading.last_sign(connection, row), now)
+            ]
+        return [name for name in gone if self._database.write(partial(self._interrupt, name=name, now=now))]
+
+    def _is_gone(self, writer: str, seen: datetime, now: datetime) -> bool:
+        lives = loading.lives(writer, local=self._database.file is not None)
+        return now - seen > _GIVEN_UP if lives is None else not lives
+
+    def _interrupt(self, connection: Connection, name: str, now: datetime) -> None:
+        run = loading.load(connection, name, str(self._database.name))
+        row = connection.execute(select(schema.runs).where(schema.runs.c.id == name)).one()
+        values = {
+            "state": recording.INTERRUPTED,
+            "ended": now,
+            "verdict": Verdict.INCONCLUSIVE,
+            "failed": any(finding.verdict in recording.FAILED for finding in run.findings),
+        }
+        connection.execute(update(schema.runs).where(schema.runs.c.id == name).values(values))
+        recording.conclude(connection, run, row.at)
+
+    def load(self, run_id: str) -> Run:
+        """What `conduct` returned; one that never ended with what it has, `inconclusive`. UsageError where it isn't here."""
+        with self._database.reading() as connection:
+            return loading.load(connection, run_id, str(self._database.name))
+
+    def history(self, case_id: str, limit: int = 100, *, target: str | None = None) -> list[Outcome]:
+        """What came of a case for each client, newest first, of runs that ended or were cut off."""
+        table = schema.outcomes
+        where = [table.c.case_id == case_id, *([table.c.target == target] if target is not None else [])]
+        newest = (
+            select(table)
+            .where(*where)
+            .order_by(table.c.at.desc(), table.c.run.desc(), table.c.n)
+            .limit(limit)
+        )
+        with self._database.reading() as connection:
+            return [
+                Outcome(
+                    r.run, r.at, r.case_id, r.client, r.route, r.code, Verdict(r.verdict), Layer(r.layer),
+                    r.product, r.vendor_code, r.ttft, r.tpot, r.total,
+                )
+                for r in connection.execute(newest)
+            ]  # fmt: skip
+
+    def passed(
+        self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
+    ) -> dict[str, datetime]:
+        """When each client last got a good answer of the API from there; without those that never did."""
+        found: dict[str, datetime] = {}
+        calls, rolled = schema.calls.c, schema.rollups.c
+        with self._database.reading() as connection:
+            for client in clients:
+                there = (calls.target == target, calls.client == client, calls.vantage == (vantage or ""))
+                raw = select(func.max(calls.at)).where(*there, calls.good.is_(True), calls.at < before)
+                there = (rolled.target == target, rolled.client == client, rolled.vantage == (vantage or ""))
+                old = select(func.max(rolled.passed)).where(
+                    *there, rolled.grain == "day", rolled.passed < before
+                )
+                times = [at for at in (connection.scalar(raw), connection.scalar(old)) if at is not None]
+                if times:
+                    found[client] = max(times)
+        return found
+
+    def spent(self, target: str, since: datetime) -> Spend:
+        """What runs bought since then: settled where they ended, by their calls where they run or were cut off."""
+        with self._lock:
+            kept = [one.unwritten for one in self._recordings]
+        late = [run.spend for run, at in filter(None, kept) if run.target.name == target and at >= since]
+        with self._database.reading() as connection:
+            return spending.total([spending.spent(connection, target, since), *late])
+
+    # --- turns, alerts, notices, marks ---------------------------------------------------------------------
+
+    def turn(self, turn: Turn) -> None:
+        """Of one entry and due time the last one told."""
+        self._keep(turn)
+
+    def turns(self, entry: str, limit: int = 100) -> list[Turn]:
+        """Newest first."""
+        with self._database.reading() as connection:
+            stored = nouns.found(connection, Turn, schema.turns.c.entry == entry, limit=limit)
+        mine = {key: turn for key, turn in self._overlaid(Turn, stored).items() if turn.entry == entry}
+        return sorted(mine.values(), key=lambda turn: turn.due, reverse=True)[:limit]
+
+    def last_conclusive(self, entry: str) -> datetime | None:
+        """When the last turn that said something of the service ended."""
+        table = schema.turns.c
+        with self._database.reading() as connection:
+            newest = select(func.max(table.ended)).where(
+                and_(table.entry == entry, table.conclusive.is_(True))
+            )
+            stored = connection.scalar(newest)
+        late = [
+            turn.ended
+            for turn in self._overlaid(Turn, []).values()
+            if turn.entry == entry and turn.conclusive and turn.ended is not None
+        ]
+        return max([*late, *([stored] if stored is not None else [])], default=None)
+
+    def alerts(self, *, open_only: bool = True) -> list[Alert]:
+        """In the order in which they were opened."""
+        where = [schema.alerts.c.state == AlertState.OPEN] if open_only else []
+        with self._database.reading() as connection:
+            stored = nouns.found(connection, Alert, *where)
+        found = self._overlaid(Alert, stored).values()
+        opened = [alert for alert in found if not open_only or alert.state is AlertState.OPEN]
+        return sorted(opened, key=lambda alert: (alert.opened, alert.id))
+
+    def keep(self, alert: Alert) -> None:
+        """Of one id the last one told."""
+        self._keep(alert)
+
+    def notice(self, notice: Notice) -> None:
+        """Of one id the last one told."""
+        self._keep(notice)
+
+    def undelivered(self) -> list[Notice]:
+        """In the order in which they were made."""
+        with self._database.reading() as connection:
+            stored = nouns.found(connection, Notice, schema.notices.c.delivered.is_(None))
+        left = [notice for notice in self._overlaid(Notice, stored).values() if notice.delivered is None]
+        return sorted(left, key=lambda notice: (notice.made, notice.id))
+
+    def mark(self, mark: Mark) -> None:
+        self._keep(mark)
+
+    def marks(self, since: datetime, until: datetime | None = None) -> list[Mark]:
+        """In the order of time."""
+        where = [schema.marks.c.at >= since, *([schema.marks.c.at < until] if until is not None else [])]
+        with self._database.reading() as connection:
+            stored = nouns.found(connection, Mark, *where)
+        found = self._overlaid(Mark, stored).values()
+        return sorted(
+            (mark for mark in found if mark.at >= since and (until is None or mark.at < until)),
+            key=lambda mark: mark.at,
+        )
+
+    def _overlaid(self, kind: type[nouns.N], stored: Iterable[nouns.N]) -> dict[nouns.Key, nouns.N]:
+        """With those that are newer here than in the database."""
+        with self._lock:
+            late = {key: noun for key, noun in self._late.items() if isinstance(noun, kind)}
+        return {**{nouns.key(noun): noun for noun in stored}, **late}
+
+    def _keep(self, noun: nouns.Noun) -> None:
+        with self._lock:
+            self._late[nouns.key(noun)] = noun
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Whatever is not written yet, what alerting needs first."""
+        with self._lock:
+            late = list(self._late.values())
+            if late and not self._database.write(partial(nouns.keep, every=late)):
+                return
+            self._late.clear()
+            for one in self._recordings:
+                if one.ended and one.unwritten and not one.again():
+                    return
+
+    def _shed(self) -> None:
+        kept = sum(one.left for one in self._recordings if one.ended)
+        for one in self._recordings:
+            if kept <= _MOST_CALLS:
+                return
+            if one.ended:
+                kept -= one.left
+                one.shed()
+
+    # --- the whole ----------------------------------------------------------------------------------------
+
+    def figures(
+        self,
+        since: datetime,
+        until: datetime | None = None,
+        *,
+        grain: Grain = "hour",
+        target: str | None = None,
+        client: str | None = None,
+    ) -> list[Rollup]:
+        """How a target did for each client in each minute, hour or day (UTC) that began in that time."""
+        with self._database.reading() as connection:
+            return rollups.read(connection, grain, since, until, target=target, client=client)
+
+    def prune(self, now: datetime, *, raw_days: float = RAW_DAYS, failed_days: float = FAILED_DAYS) -> Pruned:
+        """Forget what is old: runs after `raw_days`, those with a failure after `failed_days`; figures by the day stay."""
+        return retention.prune(self._database, now, raw_days, failed_days)
+
+    def stats(self) -> Stats:
+        with self._database.reading() as connection:
+            return retention.stats(connection, self._database)

@@ -1,0 +1,65 @@
+"""What does `edgeprobe store` do?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from probes import outputs
+from probes.errors import UsageError
+from probes.memory import Memory
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from probes.memory import Pruned, Stats
+
+SCHEMA = "edgeprobe.store/1"
+
+
+def run(arguments: Namespace) -> int:
+    """0; UsageError where there is no database, or where it can't be read or written."""
+    with Memory.open(arguments.db, make=False) as memory:
+        if arguments.action == "stats":
+            _stats(memory.stats(), arguments)
+            return 0
+        done = memory.prune(datetime.now(UTC), raw_days=arguments.raw_days, failed_days=arguments.failed_days)
+        if not done.whole:
+            raise UsageError(f"{memory.fault}; deleted so far: {done.runs} runs")
+        sys.stdout.write(f"deleted  {_counts(done)}\n")
+    return 0
+
+
+def _stats(stats: Stats, arguments: Namespace) -> None:
+    if arguments.json is not None:
+        rows = {field.name: getattr(stats, field.name) for field in fields(stats)}
+        document = {"schema": SCHEMA} | {
+            ("revision" if name == "schema" else name): _plain(value) for name, value in rows.items()
+        }
+        outputs.write_json(f"{json.dumps(document, indent=2)}\n", arguments.json)
+    if arguments.json == "-":
+        return
+    size = "" if stats.bytes is None else f", {stats.bytes / 2**20:.1f} MiB"
+    lines = [f"database  {stats.database}, schema {stats.schema}{size}"]
+    span = ""
+    if stats.oldest is not None and stats.newest is not None:
+        span = f", from {stats.oldest:%Y-%m-%d %H:%M} to {stats.newest:%Y-%m-%d %H:%M} UTC"
+    lines += [
+        f"runs      {stats.runs}{span}: {stats.failed} with a failure, {stats.running} running, {stats.interrupted} cut off",
+        f"holding   {stats.calls} calls, {stats.exchanges} exchanges, {stats.findings} findings",
+        f"figures   {stats.rollups} rows by minute, hour and day",
+        f"canary    {stats.turns} turns, {stats.alerts_open} of {stats.alerts} alerts open, {stats.undelivered} notices not delivered, {stats.marks} marks",
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _plain(value: object) -> object:
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def _counts(done: Pruned) -> str:
+    names = ("runs", "turns", "alerts", "notices", "marks")
+    return f"{', '.join(f'{getattr(done, name)} {name}' for name in names)}, {done.rollups} rows of figures"

@@ -1,0 +1,195 @@
+"""How is the database opened, and what becomes of a write that fails?"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from probes.errors import UsageError
+from probes.memory.schema import VERSION
+from probes.stored import database_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy.engine import URL, Connection, Engine
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+_WAIT_MS, _WAIT_AGAIN_MS = 5000, 50
+"""For another process that writes; less once a write has failed, so that measuring isn't held up by each that follows."""
+
+
+class Database:
+    """One writer at a time in this process, any number of readers. Once open no write raises for the disk's sake: `fault`
+    is the last one's, `errors` counts them all.
+    """
+
+    def __init__(self, url: str | None = None, *, make: bool = True) -> None:
+        """UsageError where it can't be opened, is none of ours, or was written by a newer edgeprobe."""
+        self._url = _url(url)
+        self.name = self._url.database if self._lite else self._url.render_as_string(hide_password=True)
+        self.fault: str | None = None
+        self.errors = 0
+        self._writing = threading.Lock()
+        if self._lite:
+            self._touch(make=make)
+        self.engine = self._engine()
+        try:
+            with self._begin("IMMEDIATE") as connection:
+                self._migrate(connection)
+        except SQLAlchemyError as fault:
+            self.engine.dispose()
+            raise UsageError(f"cannot open {self.name}: {_said(fault)}") from None
+        except BaseException:
+            self.engine.dispose()
+            raise
+
+    @property
+    def _lite(self) -> bool:
+        return self._url.get_backend_name() == "sqlite"
+
+    @property
+    def file(self) -> Path | None:
+        """Where it lies, if it is a file."""
+        return Path(self._url.database) if self._lite and self._url.database else None
+
+    def _touch(self, *, make: bool) -> None:
+        path = self.file
+        if path is None or str(path) == ":memory:":
+            raise UsageError("a database in memory remembers nothing; name a file: sqlite:///FILE")
+        if not make and not path.is_file():
+            raise UsageError(f"no database at {path}; edgeprobe watch makes it, --db URL names another")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(
+                os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            )  # what was asked and answered is its owner's
+        except OSError as fault:
+            raise UsageError(f"cannot open {path}: {fault.strerror}") from None
+
+    def _engine(self) -> Engine:
+        try:
+            engine = create_engine(self._url)
+        except (NoSuchModuleError, ArgumentError, ImportError) as fault:
+            raise UsageError(f"database {self.name}: {fault}") from None
+        if self._lite:
+            event.listen(engine, "connect", _prepare)
+            event.listen(engine, "begin", self._begun)
+        return engine
+
+    def _begun(self, connection: Connection) -> None:
+        """The driver would begin by itself, but only at the first change: then what was read may be out of date."""
+        how = connection.get_execution_options().get("begin", "DEFERRED")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_WAIT_AGAIN_MS if self.fault else _WAIT_MS}")
+        connection.exec_driver_sql(f"BEGIN {how}")
+
+    @contextmanager
+    def _begin(self, how: str) -> Iterator[Connection]:
+        with self.engine.connect().execution_options(begin=how) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """UsageError where the database can't be read."""
+        try:
+            with self._begin("DEFERRED") as connection:
+                yield connection
+        except DBAPIError as fault:
+            raise UsageError(f"cannot read {self.name}: {_said(fault)}") from None
+
+    def write(self, work: Callable[[Connection], None]) -> bool:
+        """All of `work` is written, or nothing, and `fault` says why."""
+        with self._writing:
+            try:
+                with self._begin("IMMEDIATE") as connection:
+                    work(connection)
+            except DBAPIError as fault:
+                self.errors += 1
+                before, self.fault = self.fault, f"cannot write {self.name}: {_said(fault)}"
+                if before is None:
+                    sys.stderr.write(f"edgeprobe: {self.fault}; measuring goes on\n")
+                return False
+            self.fault = None
+            return True
+
+    def tidy(self) -> None:
+        """Gives the room of what was deleted back to the disk, where that takes an order of its own."""
+        if self._lite:
+            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("PRAGMA incremental_vacuum").fetchall()
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def _migrate(self, connection: Connection) -> None:
+        tables = set(inspect(connection).get_table_names())
+        known = "alembic_version" in tables
+        found = connection.scalar(text("SELECT version_num FROM alembic_version")) if known else None
+        if found == VERSION:
+            return
+        if found is None and tables - {"alembic_version"}:
+            raise UsageError(
+                f"{self.name} holds tables that are not edgeprobe's: {', '.join(sorted(tables)[:3])}"
+            )
+        upgrade(connection, found, str(self.name))
+
+
+def upgrade(connection: Connection, found: str | None, name: str) -> None:
+    from alembic import command  # noqa: PLC0415 - a tenth of a second that only a new or old database takes
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    setting = Config()
+    setting.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    setting.set_main_option("path_separator", "os")
+    setting.attributes["connection"] = connection
+    steps = [step.revision for step in ScriptDirectory.from_config(setting).walk_revisions()]
+    if found is not None and found not in steps:
+        raise UsageError(
+            f"{name} was written by a newer edgeprobe: its schema is {found}, this one knows up to {VERSION}"
+        )
+    command.upgrade(setting, "head")
+
+
+def _url(url: str | None) -> URL:
+    if url is None:
+        return make_url(f"sqlite:///{database_file()}")
+    try:
+        return make_url(url)
+    except ArgumentError:
+        raise UsageError("the database is no URL such as sqlite:///reports/edgeprobe.db") from None
+
+
+def _prepare(connection: Any, _: object) -> None:
+    """WAL: readers and the writer don't wait for each other. NORMAL: a process that is killed loses nothing that was
+    committed, a machine that loses power perhaps the last commits, neither the file (https://sqlite.org/wal.html).
+    """
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {_WAIT_MS}",
+        "auto_vacuum = INCREMENTAL",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        "foreign_keys = ON",
+        "journal_size_limit = 67108864",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _said(fault: SQLAlchemyError) -> str:
+    """What the driver says, in one line."""
+    said = str(fault.orig if isinstance(fault, DBAPIError) else fault).strip()
+    return said.splitlines()[0] if said else type(fault).__name__

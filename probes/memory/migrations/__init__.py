@@ -1,0 +1,1 @@
+"""How does a database of an earlier edgeprobe become one of this?"""

@@ -1,0 +1,88 @@
+"""How are turns, alerts, notices and marks kept?
+
+Each as it is last told: one with the same key takes the place of the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import TypeAdapter
+from sqlalchemy import and_, delete, insert, select
+
+from probes.canary import Alert, Mark, Notice, Turn
+from probes.document import plain
+from probes.memory import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy.engine import Connection
+
+Noun = Turn | Alert | Notice | Mark
+N = TypeVar("N", Turn, Alert, Notice, Mark)
+Key = tuple[type[Noun], object, object]
+
+
+def key(noun: Noun) -> Key:
+    """What says that it is the same one, told anew."""
+    if isinstance(noun, Turn):
+        return Turn, noun.entry, noun.due
+    if isinstance(noun, Mark):
+        return Mark, noun.at, f"{noun.source}\n{noun.text}"
+    return type(noun), noun.id, None
+
+
+def keep(connection: Connection, every: Iterable[Noun]) -> None:
+    for noun in every:
+        table, columns = _row(noun)
+        same = and_(*(column == columns[column.name] for column in table.primary_key.columns))
+        connection.execute(delete(table).where(same))
+        connection.execute(insert(table).values(**columns, document=plain(asdict(noun))))
+
+
+def found(
+    connection: Connection, kind: type[N], *where: ColumnElement[bool], limit: int | None = None
+) -> list[N]:
+    """In the order of time, of turns the newest first."""
+    table, order = _TABLES[kind]
+    rows = connection.scalars(select(table.c.document).where(*where).order_by(*order(table)).limit(limit))
+    return [_ADAPTERS[kind].validate_python(row) for row in rows]
+
+
+_TABLES: dict[type[Noun], tuple[Table, Callable[[Table], list[Any]]]] = {
+    Turn: (schema.turns, lambda t: [t.c.due.desc()]),
+    Alert: (schema.alerts, lambda t: [t.c.opened, t.c.id]),
+    Notice: (schema.notices, lambda t: [t.c.made, t.c.id]),
+    Mark: (schema.marks, lambda t: [t.c.at, t.c.id]),
+}
+
+
+_ADAPTERS: dict[type[Noun], TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in _TABLES}
+
+
+def _row(noun: Noun) -> tuple[Table, dict[str, Any]]:
+    match noun:
+        case Turn():
+            columns = {
+                "entry": noun.entry,
+                "due": noun.due,
+                "ended": noun.ended,
+                "run": noun.run,
+                "conclusive": noun.conclusive,
+            }
+        case Alert():
+            columns = {"id": noun.id, "state": noun.state, "opened": noun.opened, "resolved": noun.resolved}
+        case Notice():
+            columns = {
+                "id": noun.id,
+                "alert": noun.alert.id,
+                "sink": noun.sink,
+                "made": noun.made,
+                "delivered": noun.delivered,
+            }
+        case Mark():
+            columns = {"at": noun.at, "id": key(noun)[2]}
+    return _TABLES[type(noun)][0], columns

@@ -1,0 +1,124 @@
+"""What came of a case for each of its clients?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from probes.kinds.conclude import is_good
+from probes.kinds.length.spans import counted, tpot
+from probes.model import Ask, Layer, Verdict
+from probes.runner import worst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from probes.model import Call, Case, Finding, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`ttft`, `tpot` and `total` are medians of the good answers, in seconds; `None` where there was none to time."""
+
+    run: str
+    at: datetime
+    case: str
+    client: str
+    route: str
+    code: str
+    verdict: Verdict
+    layer: Layer
+    product: str | None = None
+    vendor_code: str | None = None
+    ttft: float | None = None
+    tpot: float | None = None
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    ttft: float | None = None
+    tpot: float | None = None
+    total: float | None = None
+
+
+def asks(call: Call) -> bool:
+    """It asked the API as customers do, and a good answer was due: neither refused on purpose nor edited."""
+    request = call.trial.request
+    as_a_customer = (
+        isinstance(request, Ask)
+        and request.recipe != "invalid"
+        and request.key == "target"
+        and not (request.edits or request.gzipped or request.model)
+    )
+    return as_a_customer and call.not_sent is None
+
+
+def limited(call: Call) -> bool:
+    """Held back on our own key: that is no outage of the service."""
+    made = call.last.attribution if call.last is not None else None
+    return made is not None and made.code.partition(".")[0] in {"ratelimited", "quota"}
+
+
+def clocks(call: Call) -> Clocks:
+    """Of a good answer; none where the probe itself ran late meanwhile."""
+    last = call.last
+    if last is None or not is_good(call) or last.conditions.get("stalls"):
+        return Clocks()
+    line = last.timeline
+    return Clocks(line.first_token, tpot(last, counted(last)), line.end)
+
+
+def outcomes(run: Run, at: datetime) -> Iterator[Outcome]:
+    """One for each case and client that was asked with, or that something was found of."""
+    for case in run.cases:
+        calls = [call for call in run.calls if call.case == case.id]
+        findings = [finding for finding in run.findings if finding.case == case.id]
+        for client in case.clients:
+            own = [call for call in calls if call.trial.client == client.name]
+            said = [finding for finding in findings if _of(finding, client.name, own)]
+            if own or said:
+                yield _outcome(run, at, case, client.name, own, said)
+
+
+def _of(finding: Finding, client: str, own: Sequence[Call]) -> bool:
+    """A finding without a client is of those whose exchanges are its evidence; without evidence, of all."""
+    if finding.client is not None:
+        return finding.client == client
+    return not finding.evidence or any(e.id in finding.evidence for call in own for e in call.exchanges)
+
+
+def _outcome(
+    run: Run, at: datetime, case: Case, client: str, calls: Sequence[Call], said: Sequence[Finding]
+) -> Outcome:
+    verdict = worst(said)
+    found = next((one for one in said if one.verdict is verdict and not one.accepted), None)
+    asked = [call for call in calls if asks(call)]
+    times = [clocks(call) for call in asked]
+    code, layer = "not_measured", Layer.PROBE
+    if found is not None:
+        code, layer = found.code, found.layer
+    elif asked and all(map(is_good, asked)):  # what was found is of others: its own answers say it
+        code, layer, verdict = "ok", Layer.UNKNOWN, Verdict.PASS
+    return Outcome(
+        run=run.id,
+        at=at,
+        case=case.id,
+        client=client,
+        route=case.route,
+        code=code,
+        verdict=verdict,
+        layer=layer,
+        product=found.product if found else None,
+        vendor_code=found.vendor_code if found else None,
+        ttft=_middle([one.ttft for one in times]),
+        tpot=_middle([one.tpot for one in times]),
+        total=_middle([one.total for one in times]),
+    )
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
