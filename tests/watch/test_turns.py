@@ -74,7 +74,9 @@ def test_a_lasting_fault_is_confirmed_over_fresh_connections():
 
 def test_only_the_cases_that_failed_are_asked_again():
     """A case that is well costs nothing more."""
-    broken = Fault("large", "caps of nine fail", Do(answer=Answer(status=500)), When(body_contains='"max_tokens":9'))
+    broken = Fault(
+        "large", "caps of nine fail", Do(answer=Answer(status=500)), When(body_contains='"max_tokens":9')
+    )
     with bed(broken, canary=Canary((replace(COMPLETIONS, suite="twice", clients=("httpx",)),))) as on:
         on.take()
     assert {call.case for _, call in on.memory.calls} == {"twice/completion", "twice/completion/cap=9"}
@@ -202,7 +204,9 @@ def test_a_day_budget_survives_a_restart():
         on.restart()
         over = on.take()
         assert over.missed is Missed.BUDGET
-        assert over.reason == "the day's budget of prod is used up: 4 of 4 requests; until 2026-12-01 00:00 UTC"
+        assert (
+            over.reason == "the day's budget of prod is used up: 4 of 4 requests; until 2026-12-01 00:00 UTC"
+        )
         assert len(on.memory.runs) == 2
         on.memory.runs.clear()  # of yesterday
         on.wall.at += timedelta(hours=12)
@@ -318,7 +322,9 @@ def test_a_failure_is_the_services_only_where_our_network_works(control, paged, 
     if not paged:
         assert turn.reason == "our own network: the control address gave no answer in 10 s"
         assert not any(on.alerting.confirmed)
-        assert all(f.reason is Reason.TAINTED for f in on.alerting.seen[-1][2] if f.code.startswith("unreach"))
+        assert all(
+            f.reason is Reason.TAINTED for f in on.alerting.seen[-1][2] if f.code.startswith("unreach")
+        )
 
 
 def test_what_the_edge_signed_needs_no_control():
@@ -363,7 +369,12 @@ def test_our_own_lag_spoils_what_rests_on_a_clock(fault, paged):
 def test_a_list_that_fails_is_a_note_where_completions_are_served():
     """C85: confirmed by a second, different check before anybody is woken."""
     lists = replace(COMPLETIONS, name="lists", suite="lists")
-    health = Fault("red", "the list is not there", Do(answer=Answer(status=503, body="unhealthy")), When(path="/v1/models"))
+    health = Fault(
+        "red",
+        "the list is not there",
+        Do(answer=Answer(status=503, body="unhealthy")),
+        When(path="/v1/models"),
+    )
     with bed(health, canary=Canary((lists,))) as on:
         turn = on.take()
         assert on.alerting.paged == set()
