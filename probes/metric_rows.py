@@ -207,7 +207,7 @@ CATALOGUE: Mapping[str, Row] = {
         Row(
             "edgeprobe_control_ok",
             "gauge",
-            "1 where the control address answered when it was last asked, 0 where our own network is in doubt.",
+            "1 where the control address answered, 0 where our own network is in doubt; asked when a turn went badly, and not there since one went well, which proves the network, too.",
         ),
         Row("edgeprobe_store_ok", "gauge", "1 where the last write to the store went well."),
         Row("edgeprobe_store_errors_total", "counter", "Writes to the store that failed."),

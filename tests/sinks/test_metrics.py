@@ -385,6 +385,18 @@ def test_only_a_conclusive_turn_is_a_success():
     assert seen(metrics, name) == {("smoke",): NOW.timestamp()}
 
 
+@pytest.mark.parametrize(
+    ("verdict", "conclusive", "stays"),
+    [(Verdict.PASS, True, False), (Verdict.WARN, True, False), (Verdict.FAIL, True, True), (Verdict.PASS, False, True)],
+)  # fmt: skip
+def test_a_doubt_about_our_own_network_ends_with_a_good_turn(verdict, conclusive, stays):
+    """The control address is asked when something is bad, so nobody else would take it back."""
+    metrics = Metrics(CODES)
+    metrics.control(ok=False)
+    metrics.turn(Turn("smoke", "prod", NOW, ended=NOW, run="r", verdict=verdict, conclusive=conclusive))
+    assert (("edgeprobe_control_ok", ()) in read(metrics)) is stays
+
+
 def test_what_is_no_longer_watched_is_forgotten():
     """After a reload the old names are gone, histograms too, and a run that ends late brings none back."""
     metrics = everything()
