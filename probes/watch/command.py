@@ -101,6 +101,8 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
 
         def listed(now: Canary, intervals: Mapping[str, timedelta]) -> None:
             metrics.entries(intervals, {entry.target for entry in now.entries})
+            for name in intervals:
+                metrics.last_success(name, memory.last_conclusive(name))
 
         parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sink, listed)
         listed(canary, {entry.name: interval(entry) for entry in canary.entries})
@@ -147,7 +149,8 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
             where = f"http://{served.address}/metrics"
         _dead_man(watched.canary, wall, lambda: _unwell(watch, parts), stack)
         targets = ", ".join(sorted({entry.target for entry in watched.canary.entries}))
-        sys.stdout.write(f"watching {len(watched.canary.entries)} entries on {targets}; {where}\n")
+        n = len(watched.canary.entries)
+        sys.stdout.write(f"watching {n} {'entry' if n == 1 else 'entries'} on {targets}; {where}\n")
         sys.stdout.flush()
         return watch.run()
 

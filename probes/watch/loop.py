@@ -178,7 +178,7 @@ class Watch:
         self.watched, self.reload_fault = watched, None
         self._files = Files(watched.files, watched.digest)
         agenda.take_over(watched.canary.entries)
-        _say(f"taken over: {len(watched.canary.entries)} entries")
+        _say(f"taken over: {', '.join(entry.name for entry in watched.canary.entries)}")
         self._reloaded(None, self._wall.now())
 
     # --- its end ---

@@ -81,14 +81,14 @@ class Parts:
         if every is None:
             self.metrics.must_fail(None, None)
         elif self.tried is None or not 0 <= (now - self.tried).total_seconds() < every.total_seconds():
-            self.tried = now
             self.must_fail.take(now, stop)
+            self.tried = now
 
     def prune(self, now: datetime) -> None:
         if self.pruned is None or not 0 <= (now - self.pruned).total_seconds() < _EVERY_HOUR:
-            self.pruned = now
             kept = self.canary.retention
             self.memory.prune(now, raw_days=kept.raw_days, failed_days=kept.failed_days)
+            self.pruned = now
 
 
 def say(turn: Turn) -> None:
