@@ -35,7 +35,7 @@ LAYERS = {
     "the canary": "stored memory alerts watch",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command lab.command commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command lab.command commands flags options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
