@@ -41,6 +41,7 @@ FLAGS = {
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),
     "store": set(),
+    "watch": {"--config", "--entry", "--listen", "--once", "--time-scale"},
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},
     "init": set(),
