@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from probes.bundled import bundled
-from probes.sinks.catalogue import CATALOGUE, MOST_SERIES
+from probes.metric_rows import CATALOGUE, MOST_SERIES
 
 FOLDER = bundled("configs", "deploy")
 RULES = [

@@ -25,7 +25,7 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 LAYERS = {
     "the version": "__init__",
     "nouns": "model canary errors clock spellings body_text api_paths",
-    "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses",
+    "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes samples endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
@@ -35,7 +35,7 @@ LAYERS = {
     "the canary": "stored memory alerts watch",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command lab.command commands options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command lab.command commands flags options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
@@ -45,7 +45,7 @@ ONLY = {
     "clock": "",
     "wire": "",
     "reporters": "model redact document",
-    "sinks": "model canary errors redact document samples",
+    "sinks": "model canary errors redact document samples metric_rows",
     "cli": "__init__ errors options commands outputs printing",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}

@@ -40,10 +40,12 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`bad`: the findings that hurt, by what they are grouped under and whom they hurt. `good`: who got what was asked
-    for. `watched`: who was to be asked, or left out for a reason; `whole`: nobody else of the entry is.
+    for. `mild`: who met something that hurts nobody, a warning or what the operator accepted. `watched`: who was to be
+    asked, or left out for a reason; `whole`: nobody else of the entry is.
     """
 
     bad: Mapping[AlertKey, Mapping[Subject, Finding]]
+    mild: Mapping[AlertKey, frozenset[Subject]]
     good: frozenset[Subject]
     unclear: frozenset[Subject]
     watched: frozenset[Subject]
@@ -53,13 +55,15 @@ class Reading:
         """Whether it was asked and did not meet this, or is asked no more; no word of it is no pass."""
         if subject in self.bad.get(key, {}) or subject in self.unclear:
             return False
-        return subject in self.good or (self.whole and subject not in self.watched)
+        fine = subject in self.good or subject in self.mild.get(key, ())
+        return fine or (self.whole and subject not in self.watched)
 
 
 def read(asked: Asked, entry: str, target: str) -> Reading:
     """What one run says of each of its subjects."""
     run = asked.run
     bad: dict[AlertKey, dict[Subject, Finding]] = defaultdict(dict)
+    mild: dict[AlertKey, frozenset[Subject]] = defaultdict(frozenset)
     good: set[Subject] = set()
     unclear: set[Subject] = set()
     for finding in asked.findings:
@@ -72,13 +76,15 @@ def read(asked: Asked, entry: str, target: str) -> Reading:
             unclear |= set(subjects)
         elif finding.verdict is Verdict.PASS:
             good |= set(subjects)
+        else:
+            mild[key_of(finding, target)] |= set(subjects)
     troubled = {f.case for f in asked.findings if f.verdict in _UNCLEAR or pages(f)}
-    clean = {f.case for f in asked.findings if f.verdict is Verdict.PASS} - troubled
+    clean = {finding.case for finding in asked.findings} - troubled
     good |= {Subject(entry, case, name) for case, name in _sent(run) if case in clean}
     good |= {Subject(entry, case, None) for case in clean}
     whole = not asked.part and all(f.reason is not Reason.INTERRUPTED for f in asked.findings)
     watched = {Subject(entry, *row) for row in _watched(run)}
-    return Reading(bad, frozenset(good), frozenset(unclear), frozenset(watched), whole)
+    return Reading(bad, mild, frozenset(good), frozenset(unclear), frozenset(watched), whole)
 
 
 def _sent(run: Run) -> set[tuple[str, str]]:
@@ -97,16 +103,15 @@ def clients_of(finding: Finding, run: Run) -> tuple[str, ...]:
     """The clients that a finding is about. Where it names one of several that met the same, as a twin does, the others
     are known by their answers.
     """
-    calls = [call for call in run.calls if call.case == finding.case]
     if finding.client is None:
         evidence = set(finding.evidence)
-        hit = [call for call in calls if any(ex.id in evidence for ex in call.exchanges)]
+        hit = [call for call in run.calls if any(ex.id in evidence for ex in call.exchanges)]
         return tuple(dict.fromkeys(call.trial.client for call in hit))
     if finding.verdict is not Verdict.FAIL:
         return (finding.client,)
     fine = {name for f in run.findings if _is_pass_of(f, finding.case) for name in clients_of(f, run)}
-    alike = [call.trial.client for call in calls if _met(call, finding) and call.trial.client not in fine]
-    return tuple(dict.fromkeys((finding.client, *alike)))
+    alike = [call.trial.client for call in run.calls if call.case == finding.case and _met(call, finding)]
+    return tuple(dict.fromkeys((finding.client, *(name for name in alike if name not in fine))))
 
 
 def _is_pass_of(finding: Finding, case: str) -> bool:

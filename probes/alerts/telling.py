@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -11,11 +12,14 @@ from probes.alerts.outbreak import memory_of
 from probes.alerts.text import Beside, text_of, title_of, words_in
 from probes.alerts.windows import window_at
 from probes.canary import AlertState, Told
+from probes.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from probes.alerts.needs import Canary, Memory
     from probes.alerts.page import Page
-    from probes.canary import Alert
+    from probes.canary import Alert, Mark
 
 _MARKED, _MARKS = timedelta(hours=3), 3
 
@@ -51,7 +55,9 @@ def _planned(page: Page, alert: Alert, canary: Canary, memory: Memory) -> Alert:
     if window is None:
         return alert
     if alert.clients:
-        passed = memory.passed(alert.key.target, page.vantage, alert.clients, window.begin)
+        passed: Mapping[str, datetime] = {}
+        with suppress(UsageError):  # of a database that can't be read: the alert is told without it
+            passed = memory.passed(alert.key.target, page.vantage, alert.clients, window.begin)
         if set(alert.clients) <= set(passed):
             page.outbreak.extra["before"] = min(passed[name] for name in alert.clients).isoformat()
     return replace(alert, window=window.name)
@@ -67,7 +73,9 @@ def _outlives(page: Page, alert: Alert, canary: Canary) -> bool:
 
 def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, now: datetime) -> Alert:
     extra, words = page.outbreak.extra, words_in(page.outbreak.extra)
-    marks = sorted(memory.marks(alert.since - _MARKED, now), key=lambda mark: mark.at, reverse=True)
+    marks: list[Mark] = []
+    with suppress(UsageError):  # as above
+        marks = sorted(memory.marks(alert.since - _MARKED, now), key=lambda mark: mark.at, reverse=True)
     before = extra.get("before")
     beside = Beside(
         fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],

@@ -83,7 +83,7 @@ class Beside:
 def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
     """One line: layer and product, what happens to whom, where, since when, how often."""
     whom = words.title
-    if alert.key.about is About.SERVICE and not any(name in whom for name in alert.clients):
+    if alert.key.about is About.SERVICE and not _says_whom(whom, alert, beside):
         whom += f" ({_whom(alert, beside)})"
     where = f"{_tag(alert, beside)} {whom}: {alert.key.target}"
     if alert.state is AlertState.RESOLVED:
@@ -94,6 +94,10 @@ def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
     intervals = f"{alert.intervals} interval{'' if alert.intervals == 1 else 's'}"
     planned = f", during maintenance {alert.window}" if alert.window and not beside.outlived else ""
     return _line(f"{where} since {clock(alert.since, now)} ({intervals}{often}){planned}", TITLE)
+
+
+def _says_whom(title: str, alert: Alert, beside: Beside) -> bool:
+    return any(name in title for name in alert.clients) or (not beside.fine and "ll clients" in title)
 
 
 def _whom(alert: Alert, beside: Beside) -> str:

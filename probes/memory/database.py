@@ -126,10 +126,8 @@ class Database:
         if not self._lite:
             return
         with self._writing, closing(self.engine.raw_connection()) as connection, suppress(sqlite3.Error):
-            cursor = connection.cursor()
-            for pragma in ("incremental_vacuum", "wal_checkpoint(TRUNCATE)"):
-                cursor.execute(f"PRAGMA {pragma}")
-                cursor.fetchall()  # a page for each row that is asked for
+            # A page for each step; of a statement without columns `execute` makes one alone.
+            connection.cursor().executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")
 
     def close(self) -> None:
         self.engine.dispose()

@@ -13,15 +13,14 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from probes.canary import AlertState
+from probes.metric_rows import CATALOGUE, MOST_KINDS_OF_FINDING
 from probes.model import Finished, Layer, Verdict
-from probes.sinks.catalogue import CATALOGUE, MOST_KINDS_OF_FINDING
 from probes.sinks.of_runs import certificates, cutoffs, outcomes
 from probes.sinks.series import Series, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime, timedelta
-    from typing import Literal
 
     from probes.canary import Alert, Turn
     from probes.model import Event, Run
@@ -126,6 +125,8 @@ class Metrics:
                 self._series.add(
                     "edgeprobe_turns_total", entry=turn.entry, verdict=turn.verdict, conclusive=conclusive
                 )
+        if turn.conclusive and turn.verdict in {Verdict.PASS, Verdict.WARN}:
+            self.control(None)  # nobody asks the control address again while all is well
         if turn.conclusive and turn.ended is not None:
             self.last_success(turn.entry, turn.ended)
 
@@ -138,8 +139,8 @@ class Metrics:
         with self._lock:
             self._series.observe("edgeprobe_lag_seconds", max(seconds, 0.0))
 
-    def budget(self, target: str, kind: Literal["requests", "tokens", "usd"], left: float | None) -> None:
-        """`left`: `None` is unlimited."""
+    def budget(self, target: str, kind: str, left: float | None) -> None:
+        """`kind`: requests, tokens or usd; `left`: `None` is unlimited."""
         self._put("edgeprobe_budget_left", left, target=target, kind=kind)
 
     # --- what was said

@@ -19,12 +19,12 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from probes.sinks.catalogue import CATALOGUE
+from probes.metric_rows import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from probes.sinks.catalogue import Row
+    from probes.metric_rows import Row
 
 _LONGEST = 120
 Labels = tuple[str, ...]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ipaddress
 import socket
 import sys
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -104,6 +106,7 @@ class _Server(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if _is_ipv6(host) else socket.AF_INET
         self.pages = pages
         self._free = BoundedSemaphore(_AT_ONCE)
+        self._since: dict[Any, float] = {}
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
@@ -118,10 +121,19 @@ class _Server(ThreadingHTTPServer):
         return self._free.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self._since[request] = time.monotonic()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            del self._since[request]
             self._free.release()
+
+    def service_actions(self) -> None:
+        """A byte now and then keeps a time-out of a single read from ever ending."""
+        for request, since in list(self._since.items()):
+            if time.monotonic() - since > _PATIENCE:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A reader that went away is nobody's fault; anything else is a bug of ours, and shown."""

@@ -101,6 +101,8 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
 
         def listed(now: Canary, intervals: Mapping[str, timedelta]) -> None:
             metrics.entries(intervals, {entry.target for entry in now.entries})
+            for name in intervals:
+                metrics.last_success(name, memory.last_conclusive(name))
 
         parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sink, listed)
         listed(canary, {entry.name: interval(entry) for entry in canary.entries})

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from probes import config, strict_yaml
 from probes.bundled import find
 from probes.errors import ConfigError, UsageError
+from probes.kinds import KINDS
+from probes.metric_rows import MOST_SERIES, Asked, most_series
 from probes.suite import cases, load_suite
 from probes.watch.config import FILE, canary_file, read_canary
 
@@ -52,6 +54,7 @@ def _read(path: Path) -> Watched:
     canary, lines = read_canary(path)
     targets: dict[str, Target] = {}
     files = {path}
+    planned: dict[str, list[Case]] = {}
     for index, entry in enumerate(canary.entries):
         at = ("entries", index)
         try:
@@ -61,8 +64,13 @@ def _read(path: Path) -> Watched:
             strict_yaml.refuse(str(mistake), path, lines, (*at, key))
         if entry.target not in targets:
             targets[entry.target] = config.load_target(entry.target)
-        if not _cases(entry, targets[entry.target], path, lines, at):
+        asked = _cases(entry, targets[entry.target], path, lines, at)
+        if not asked:
             strict_yaml.refuse("asks nothing: none of its cases and clients fits its target", path, lines, at)
+        planned.setdefault(entry.target, []).extend(asked)
+    if (series := _most_series(planned, len(canary.entries))) > MOST_SERIES:
+        said = f"up to {series:,} series of metrics, {MOST_SERIES:,} are the most; split it into several canaries"
+        strict_yaml.refuse(said, path, lines, ("entries",))
     ordered = tuple(sorted(files))
     return Watched(canary, targets, ordered, digest(ordered))
 
@@ -79,6 +87,18 @@ def _cases(entry: Entry, target: Target, path: Path, lines: Lines, at: KeyPath) 
         said = str(mistake)
         key = "set" if said.startswith("--set") else "clients"
         strict_yaml.refuse(said.removeprefix("--set ").removeprefix("--client "), path, lines, (*at, key))
+
+
+def _most_series(planned: Mapping[str, list[Case]], entries: int) -> int:
+    targets = [
+        Asked(
+            routes=len(cases[0].target.routes),
+            clients=len({c.name for case in cases for c in (*case.clients, *KINDS[case.kind].brings)}),
+            kinds=len({case.kind for case in cases}),
+        )
+        for cases in planned.values()
+    ]
+    return most_series(targets, entries)
 
 
 def variables(canary: Canary) -> Iterator[tuple[str, str]]:

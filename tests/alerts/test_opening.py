@@ -204,8 +204,12 @@ def test_targets_layers_products_and_codes_are_told_apart():
         ([[good(("curl",))], [good(("curl",))]], False),
         ([FINE, [unclear()], FINE], True),
         ([[finding("server.error")]] * 3, False),
+        ([[finding(verdict=Verdict.WARN)]] * 2, True),
+        ([[replace(finding(), accepted=True)]] * 2, True),
+        ([[finding("leak.internal_address", verdict=Verdict.WARN)]] * 2, False),
     ],
-    ids=["two passes", "one pass", "not in a row", "unclear", "another client", "unclear between", "fails otherwise"],
+    ids=["two passes", "one pass", "not in a row", "unclear", "another client", "unclear between", "fails otherwise",
+         "only warns", "accepted", "warned of something else"],
 )  # fmt: skip
 def test_it_ends_when_the_same_client_passes_as_often_as_made_it_sure(turns, ends):
     """Nothing else ends it."""
@@ -308,6 +312,24 @@ def test_clients_that_met_the_same_answer_are_found_beside_the_one_that_is_named
     ))  # fmt: skip
     assert clients_of(isolated, run) == ("openai-py", "httpx")
     assert passing(Asked(run, run.findings)) == ("curl",)
+
+
+def test_what_only_warns_has_passed_where_nothing_is_unclear():
+    """A case of warnings alone was asked, and hurts nobody."""
+    scene = Scene()
+    scene.turn(BLOCK, BLOCK)
+    for _ in range(2):
+        scene.turn([finding("models.unlisted", verdict=Verdict.WARN)])
+    assert scene.told[-1] == ("resolved", "blocked.client")
+
+
+def test_evidence_from_other_cases_counts():
+    """What is concluded of a whole run stands in one case and hurts the clients of all."""
+    elsewhere = replace(finding("regression.outcome", NAMES), case="smoke/error_format")
+    assert clients_of(elsewhere, run_of([elsewhere])) == NAMES
+    scene = Scene()
+    scene.turn([elsewhere], [elsewhere]).turn(FINE).turn(FINE)
+    assert scene.told == [("opened", "regression.outcome"), ("resolved", "regression.outcome")]
 
 
 def test_sinks_hear_what_they_want_to():

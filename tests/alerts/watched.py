@@ -178,8 +178,8 @@ def run_of(findings, *, names=NAMES, number=1, case=CASE):
 class Scene:
     """A canary that is watched: each turn is five minutes after the one before."""
 
-    def __init__(self, *, deliver=None, **watching):
-        self.memory, self.wall, self.watching = Lists(), Wall(), Watching(**watching)
+    def __init__(self, *, deliver=None, memory=None, **watching):
+        self.memory, self.wall, self.watching = memory or Lists(), Wall(), Watching(**watching)
         self.number, self.deliver = 0, deliver
         self.restart()
 

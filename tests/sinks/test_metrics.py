@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from probes.canary import About, Alert, AlertKey, AlertState, Missed, Turn
 from probes.conduct import Order, conduct
+from probes.metric_rows import CATALOGUE, MOST_KINDS_OF_FINDING, Asked, most_series
 from probes.model import Ask, Figure, Finding, Finished, Layer, Raised, Raw, Slo, Verdict, WireError
-from probes.sinks.catalogue import CATALOGUE, MOST_KINDS_OF_FINDING, most_series
 from probes.sinks.metrics import Metrics
 
 SLO = Slo(ttft=1.0, tpot=0.2)
@@ -385,6 +385,18 @@ def test_only_a_conclusive_turn_is_a_success():
     assert seen(metrics, name) == {("smoke",): NOW.timestamp()}
 
 
+@pytest.mark.parametrize(
+    ("verdict", "conclusive", "stays"),
+    [(Verdict.PASS, True, False), (Verdict.WARN, True, False), (Verdict.FAIL, True, True), (Verdict.PASS, False, True)],
+)  # fmt: skip
+def test_a_doubt_about_our_own_network_ends_with_a_good_turn(verdict, conclusive, stays):
+    """The control address is asked when something is bad, so nobody else would take it back."""
+    metrics = Metrics(CODES)
+    metrics.control(ok=False)
+    metrics.turn(Turn("smoke", "prod", NOW, ended=NOW, run="r", verdict=verdict, conclusive=conclusive))
+    assert (("edgeprobe_control_ok", ()) in read(metrics)) is stays
+
+
 def test_what_is_no_longer_watched_is_forgotten():
     """After a reload the old names are gone, histograms too, and a run that ends late brings none back."""
     metrics = everything()
@@ -437,13 +449,14 @@ def test_the_bound_holds_for_all_that_can_be_measured():
         for conclusive in (True, False):
             metrics.turn(Turn("smoke", "prod", NOW, run="r", verdict=verdict, conclusive=conclusive))
     metrics(Finished(run(findings=[finding(figures={"cutoff": Figure(100.0, "s", 3)})])))
-    assert len(read(metrics)) == most_series([run().target], entries=1, clients=1, kinds=1)
+    assert len(read(metrics)) == most_series([Asked(1, 1, 1)], 1)
 
 
-def test_the_bound_grows_with_what_is_watched():
-    """Each target, entry, client and kind adds its own."""
-    target = run().target
-    least = most_series([target], entries=1, clients=1, kinds=1)
-    assert most_series([target, target], entries=1, clients=1, kinds=1) > least
-    for more in ("entries", "clients", "kinds"):
-        assert most_series([target], **{"entries": 1, "clients": 1, "kinds": 1, more: 2}) > least
+@pytest.mark.parametrize(
+    ("targets", "entries"),
+    [([Asked(1, 1, 1)] * 2, 1), ([Asked(2, 1, 1)], 1), ([Asked(1, 2, 1)], 1), ([Asked(1, 1, 2)], 1), ([Asked(1, 1, 1)], 2)],
+    ids=["targets", "routes", "clients", "kinds", "entries"],
+)  # fmt: skip
+def test_the_bound_grows_with_what_is_watched(targets, entries):
+    """Each target, route, client, kind and entry adds its own."""
+    assert most_series(targets, entries) > most_series([Asked(1, 1, 1)], 1)

@@ -125,6 +125,24 @@ def test_readers_that_say_nothing_do_not_pile_up(endpoint):
     until_free(endpoint)
 
 
+def test_a_reader_that_drips_is_cut_off(endpoint, monkeypatch):
+    """However often it sends a byte: it has so long for the whole of its request."""
+    monkeypatch.setattr(served, "_PATIENCE", 0.2)
+    host, _, port = endpoint.address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=0.1) as connection:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nA: ")
+        for _ in range(200):
+            try:
+                connection.sendall(b"a")
+                if connection.recv(1) == b"":
+                    return
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                return
+    pytest.fail("it is still being listened to")
+
+
 def until_free(endpoint):
     for _ in range(100):
         try:

@@ -280,3 +280,14 @@ def test_validate_reads_the_canary(edgeprobe, canary, monkeypatch):
         2,
         "configs/canary.yaml:17: entries[0].evry: unknown key; did you mean every?\n",
     )
+
+
+def test_more_series_of_metrics_than_prometheus_would_take_are_refused(canary, monkeypatch):
+    """With how many there may be, before the first is served; suites on one target add up to what they ask together."""
+    canary(GOOD)
+    load()
+    monkeypatch.setattr("probes.watch.watched.MOST_SERIES", 500)
+    with pytest.raises(
+        UsageError, match=r"canary.yaml:2: entries: up to [\d,]+ series of metrics, 500 are the most"
+    ):
+        load()

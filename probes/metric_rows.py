@@ -10,9 +10,7 @@ from probes.canary import About, Missed
 from probes.model import Layer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from probes.model import Target
+    from collections.abc import Collection, Mapping
 
 Domain = tuple[str, ...] | None
 """The values of a label that is closed here; `None`: names of the configuration, or finding codes."""
@@ -209,7 +207,7 @@ CATALOGUE: Mapping[str, Row] = {
         Row(
             "edgeprobe_control_ok",
             "gauge",
-            "1 where the control address answered when it was last asked, 0 where our own network is in doubt.",
+            "1 where the control address answered, 0 where our own network is in doubt; asked when a turn went badly, and not there since one went well, which proves the network, too.",
         ),
         Row("edgeprobe_store_ok", "gauge", "1 where the last write to the store went well."),
         Row("edgeprobe_store_errors_total", "counter", "Writes to the store that failed."),
@@ -217,23 +215,28 @@ CATALOGUE: Mapping[str, Row] = {
 }  # fmt: skip
 
 
-def most_series(targets: Sequence[Target], *, entries: int, clients: int, kinds: int) -> int:
-    """What a canary of so many entries can have at the most, with so many clients and probe kinds in its suites.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many routes a target has, and how many clients and probe kinds the entries on it ask with."""
 
-    Those of the process itself are not counted.
-    """
+    routes: int
+    clients: int
+    kinds: int
+
+
+def most_series(targets: Collection[Asked], entries: int) -> int:
+    """What a canary of these targets and so many entries can have at the most, but for those of its process."""
     return sum(
-        _series(row, {"route": len(target.routes), "client": clients, "kind": kinds})
+        _series(row, one)
         for row in CATALOGUE.values()
-        for target in (targets if "target" in row.labels else targets[:1])
+        for one in (targets if "target" in row.labels else [Asked(1, 1, 1)])
         for _ in range(entries if "entry" in row.labels else 1)
     )
 
 
-def _series(row: Row, open_labels: Mapping[str, int]) -> int:
+def _series(row: Row, one: Asked) -> int:
     """Of one target and one entry; a histogram has its buckets, the one without an end, sum and count."""
-    values = (
-        open_labels.get(name, 1) if domain is None else len(domain) for name, domain in row.labels.items()
-    )
+    names = {"route": one.routes, "client": one.clients, "kind": one.kinds}
+    values = (names.get(name, 1) if domain is None else len(domain) for name, domain in row.labels.items())
     each = prod(values) if row.most is None else row.most
     return each * (len(row.buckets) + 3 if row.type == "histogram" else 1)

@@ -1,0 +1,106 @@
+"""Which flags do several commands take, and what may be said with them?"""
+
+from __future__ import annotations
+
+import argparse
+
+_MOST_DAYS = 36500.0
+
+
+def database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--db", metavar="URL", help="the database (default: edgeprobe.db where runs are kept)"
+    )
+
+
+def reports(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("reports, beside what is shown")
+    group.add_argument("--json", metavar="FILE", help="the run as JSON; - for standard output")
+    group.add_argument("--junit", metavar="FILE", help="JUnit XML, for the test view of a CI server")
+    group.add_argument("--markdown", metavar="FILE", help="for a job summary or a comment")
+    group.add_argument("--html", metavar="FILE", help="one page for a browser or a printer")
+
+
+def target(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("target: a file, or flags")
+    group.add_argument("--target", metavar="NAME", help="a file in ./configs/targets (default: the only one)")
+    group.add_argument("--base-url", metavar="URL", help="as the SDK takes it: …/v1 for OpenAI")
+    group.add_argument("--api", metavar="API", help="openai or anthropic")
+    group.add_argument("--model", metavar="M")
+    group.add_argument(
+        "--key-env",
+        metavar="VAR",
+        help="variable that holds the key (default: OPENAI_API_KEY, ANTHROPIC_API_KEY)",
+    )
+    group.add_argument("--no-key", action="store_true", help="the server takes requests without a key")
+    group.add_argument(
+        "--endpoint", action="append", default=[], metavar="NAME", help="chat, messages …; repeatable"
+    )
+    group.add_argument(
+        "--route", action="append", default=[], metavar="NAME=URL", help="a further way to it; repeatable"
+    )
+    group.add_argument(
+        "--connect-to", metavar="HOST:PORT", help="adds the route origin: same URL, that address"
+    )
+    group.add_argument("--proxy", metavar="URL", help="a forward proxy to go through")
+    group.add_argument("--no-env-proxy", action="store_true", help="ignore the environment's proxies")
+    group.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME=ENV",
+        help="a header whose value is in a variable; repeatable",
+    )
+    group.add_argument("--owned", action="store_true", help="the target is yours")
+    group.add_argument("--vantage", metavar="NAME", help="where this probe stands")
+
+
+def choices(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--client", action="append", metavar="NAME", help="only this client; repeatable")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a parameter of the cases, or route=NAME; repeatable",
+    )
+    parser.add_argument(
+        "--max-requests", type=int, metavar="N", help="budget of requests (default: the target's)"
+    )
+    parser.add_argument(
+        "--max-tokens-total", type=int, metavar="N", help="budget of tokens (default: the target's)"
+    )
+    parser.add_argument(
+        "--max-usd", type=float, metavar="X", help="budget of US dollars (default: the target's)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
+    parser.add_argument("--time-scale", type=scale, default=1.0, metavar="X", help=SCALE_HELP)
+
+
+SCALE_HELP = "the lab only: machine seconds per second, such as 0.02 for 50 times faster"
+
+
+def scale(text: str) -> float:
+    try:
+        given = float(text)
+    except ValueError:
+        given = 0.0
+    if not 0 < given <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to 1")
+    return given
+
+
+def port(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and int(text) < 2**16):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 0 to 65535")
+    return int(text)
+
+
+def days(text: str) -> float:
+    try:
+        given = float(text)
+    except ValueError:
+        given = -1.0
+    if not 0 <= given <= _MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days, 0 to {_MOST_DAYS:g}")
+    return given
