@@ -29,6 +29,7 @@ COMMANDS = {
     ("classify", "pasted.txt", "--reply"): YAML,
     ("calibrate", "--help"): set(),
     ("store", "stats", "--help"): set(),
+    ("watch", "--help"): set(),
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,
     ("init", "new"): FILES,
