@@ -23,6 +23,7 @@ from probes.watch.knock import knock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from probes.clock import Clock
     from probes.conduct import Order
@@ -116,9 +117,10 @@ class Asking:
         around = self._around
         emit = emitter([around.memory.recording(self._entry.name), *around.sinks])
         governor = Governor(order.target, order.clock, self._stop, self._pace, long=self._long)
+        began = around.wall.now()
         run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
         self._spent.append(run.spend)
-        if known_better := self._remembered(run):
+        if known_better := self._remembered(run, began):
             findings = (*run.findings, *known_better)
             run = replace(run, findings=findings, verdict=worst(findings))
             for finding in known_better:
@@ -126,10 +128,10 @@ class Asking:
         emit(Finished(run))
         return run
 
-    def _remembered(self, run: Run) -> list[Finding]:
+    def _remembered(self, run: Run, began: datetime) -> list[Finding]:
         """A store that cannot be read knows of no better times; that is told of it, and measuring goes on."""
         try:
-            return by_history(run, self._around.memory)
+            return by_history(run, self._around.memory, began)
         except UsageError as fault:
             sys.stderr.write(f"edgeprobe: {fault}\n")
             return []

@@ -27,19 +27,19 @@ _IN_VAIN = frozenset({"deadline", "timeout"})
 _NEXT = "the same clients from a second vantage, on another network"
 
 
-def by_history(run: Run, memory: Memory) -> list[Finding]:
-    """What memory adds to the findings of a run."""
-    block = total_block(run, memory)
-    return [*([block] if block is not None else []), *silences(run, memory)]
+def by_history(run: Run, memory: Memory, before: datetime) -> list[Finding]:
+    """What memory adds to the findings of a run that began then, by the clock of the memory."""
+    block = total_block(run, memory, before)
+    return [*([block] if block is not None else []), *silences(run, memory, before)]
 
 
-def total_block(run: Run, memory: Memory) -> Finding | None:
+def total_block(run: Run, memory: Memory, began: datetime) -> Finding | None:
     """What a run in which every client was refused says, where memory knows better times."""
     calls = refused_everywhere(run)
     if not calls:
         return None
     names = clients_of(calls)
-    before = memory.passed(run.target.name, run.vantage, names, run.started)
+    before = memory.passed(run.target.name, run.vantage, names, began)
     known = [name for name in names if name in before]
     if not known:
         return None
@@ -85,7 +85,7 @@ def refused_everywhere(run: Run) -> Sequence[Call]:
     return refused if blind and everybody and not heard else []
 
 
-def silences(run: Run, memory: Memory) -> list[Finding]:
+def silences(run: Run, memory: Memory, began: datetime) -> list[Finding]:
     """The time-outs by our own limit of clients that got no answer at all in this run, and were served before."""
     short = {case.id for case in run.cases if KINDS[case.kind].asks_api and not KINDS[case.kind].long}
     late = [
@@ -97,7 +97,7 @@ def silences(run: Run, memory: Memory) -> list[Finding]:
     for finding in late:
         met = [c for c in calls if c.last is not None and c.last.id in finding.evidence and _waited(c.last)]
         names = [name for name in clients_of(met) if name not in answered]
-        before = memory.passed(run.target.name, run.vantage, names, run.started) if names else {}
+        before = memory.passed(run.target.name, run.vantage, names, began) if names else {}
         if before:
             found.append(
                 replace(finding, verdict=Verdict.FAIL, reason=None, detail=(*finding.detail, _served(before)))
