@@ -28,6 +28,7 @@ COMMANDS = {
     ("classify", "pasted.txt"): YAML | SHOWN,
     ("classify", "pasted.txt", "--reply"): YAML,
     ("calibrate", "--help"): set(),
+    ("store", "stats", "--help"): set(),
     ("watch", "--help"): set(),
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,

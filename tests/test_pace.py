@@ -36,12 +36,12 @@ def test_a_long_pause_holds_back_every_run_and_ends_by_itself(status):
     """The run that met it sends nothing more; one that begins after its end does."""
     pace, first, second = two()
     one = trial()
-    first.settle(one, call(one, status, headers=[("retry-after", "30")]))
+    first.settle(one, call(one, status, headers=[("retry-after", "100")]))
     assert first.reserve([one]) == second.reserve([one]) == [PAUSED]
-    assert second.pause == f"the {status} before it asked for a pause of 30 s, longer than a run waits"
+    assert second.pause == f"the {status} before it asked for a pause of 100 s, longer than a run waits"
     assert "pause" in second.hops()()
-    assert 0 < pace.left <= 30
-    time.sleep(30 * SCALE)
+    assert 0 < pace.left <= 100
+    time.sleep(100 * SCALE)
     assert pace.paused is None
     assert pace.left == 0.0
     assert first.reserve([one]) == [PAUSED]
@@ -84,8 +84,8 @@ def test_a_short_wait_is_waited_out_by_every_run():
     """And is charged to the run that was told of it."""
     _, first, second = two()
     one = trial()
-    first.settle(one, call(one, 429, headers=[("retry-after", "4")]))
     began = time.monotonic()
+    first.settle(one, call(one, 429, headers=[("retry-after", "4")]))
     with second.admitted(one) as why:
         assert why is None
     assert (time.monotonic() - began) / SCALE >= 3.9
@@ -94,15 +94,15 @@ def test_a_short_wait_is_waited_out_by_every_run():
 def test_the_rate_is_of_all_runs():
     """The third of two a minute waits, whichever run it is of."""
     _, first, second = two(per_minute=2)
+    began = time.monotonic()
     for guard in (first, second):
         with guard.admitted(trial()) as why:
             assert why is None
-    began = time.monotonic()
     with first.admitted(trial(), Clock(SCALE).now() + 10) as why:
         assert why is PAUSED  # it would have to wait for longer than it may
     with second.admitted(trial()) as why:
         assert why is None
-    assert (time.monotonic() - began) / SCALE >= 55
+    assert (time.monotonic() - began) / SCALE >= 59.9
 
 
 def test_what_is_held_for_long_leaves_a_place_to_the_others():

@@ -133,7 +133,7 @@ class Alerting:
         return self._delivery.undelivered()
 
     def close(self, timeout: float = 10.0) -> None:
-        """At the end: what is being sent may end; the rest is sent by the next process."""
+        """At the end: what is due is sent, for so many seconds; the rest is sent by the next process."""
         self._delivery.close(timeout)
 
     def _every(self, entry: Entry) -> timedelta:

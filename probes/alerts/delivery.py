@@ -71,12 +71,14 @@ class Delivery:
                 thread.start()
 
     def close(self, timeout: float) -> None:
-        """No more attempts; those under way have so many seconds in all."""
+        """What is due has so many seconds in all to be sent; then there are no more attempts."""
+        self.tick()
         with self._lock:
-            self._closed = True
             sending = list(self._sending.values())
         for thread in sending:
             thread.join(timeout / len(sending))
+        with self._lock:
+            self._closed = True
 
     def _next(self, sink: str) -> Notice | None:
         """In order: that an alert is over is told after it was opened."""

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "Outcome", "Pruned", "Stats"]
 
-_MOST_CALLS = 2000
-"""Of runs that ended and can't be written: beyond, the oldest are kept without their calls."""
-_GIVEN_UP = timedelta(days=1)
-"""After which a run of another machine that was not heard of counts as cut off."""
+_MOST_CALLS = 2000  # of runs that ended and can't be written: beyond, the oldest are kept without their calls
+_GIVEN_UP = timedelta(days=1)  # after which a run of another machine that was not heard of counts as cut off
 
 
 def _utc_now() -> datetime:
@@ -101,7 +99,8 @@ class Memory:
         """The runs whose process is gone, marked as interrupted with what they have."""
         table = schema.runs
         with self._database.reading() as connection:
-            rows = list(connection.execute(select(table).where(table.c.state == recording.RUNNING)))
+            running = select(table.c.id, table.c.at, table.c.writer).where(table.c.state == recording.RUNNING)
+            rows = list(connection.execute(running))
             gone = [
                 row.id for row in rows if self._is_gone(row.writer, loading.last_sign(connection, row), now)
             ]
@@ -112,16 +111,17 @@ class Memory:
         return now - seen > _GIVEN_UP if lives is None else not lives
 
     def _interrupt(self, connection: Connection, name: str, now: datetime) -> None:
-        run = loading.load(connection, name, str(self._database.name))
-        row = connection.execute(select(schema.runs).where(schema.runs.c.id == name)).one()
-        values = {
-            "state": recording.INTERRUPTED,
-            "ended": now,
-            "verdict": Verdict.INCONCLUSIVE,
-            "failed": any(finding.verdict in recording.FAILED for finding in run.findings),
-        }
-        connection.execute(update(schema.runs).where(schema.runs.c.id == name).values(values))
-        recording.conclude(connection, run, row.at)
+        values = {"state": recording.INTERRUPTED, "ended": now, "verdict": Verdict.INCONCLUSIVE}
+        this = schema.runs.c.id == name
+        try:
+            run = loading.load(connection, name, str(self._database.name))
+        except UsageError:  # damaged: it must not keep the canary from starting
+            connection.execute(update(schema.runs).where(this).values(values))
+            return
+        began = connection.execute(select(schema.runs.c.at).where(this)).scalar_one()
+        failed = any(finding.verdict in recording.FAILED for finding in run.findings)
+        connection.execute(update(schema.runs).where(this).values(**values, failed=failed))
+        recording.conclude(connection, run, began)
 
     def load(self, run_id: str) -> Run:
         """What `conduct` returned; one that never ended with what it has, `inconclusive`. UsageError where it isn't here."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import BigInteger, Float, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
+from probes.errors import UsageError
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
@@ -97,4 +99,7 @@ class Packed(TypeDecorator[Any]):
         return None if value is None else zlib.compress(json.dumps(value, ensure_ascii=True).encode(), 3)
 
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:
-        return None if value is None else json.loads(zlib.decompress(value))
+        try:
+            return None if value is None else json.loads(zlib.decompress(value))
+        except (zlib.error, ValueError):
+            raise UsageError("damaged: its document can't be unpacked") from None

@@ -30,10 +30,11 @@ _SHOWN = 3
 
 def load(connection: Connection, run_id: str, name: str) -> Run:
     """UsageError where there is none, or where it is damaged."""
-    row = connection.execute(select(schema.runs).where(schema.runs.c.id == run_id)).first()
-    if row is None:
+    this = schema.runs.c.id == run_id
+    if connection.scalar(select(schema.runs.c.id).where(this)) is None:
         raise UsageError(f"no run {run_id} in {name}{_nearest(connection, run_id)}")
     try:
+        row = connection.execute(select(schema.runs).where(this)).one()
         run = from_document(_document(connection, row))
     except (UsageError, ValueError, KeyError, TypeError) as fault:
         raise UsageError(f"{name}: run {run_id}: {fault}") from None
@@ -72,7 +73,7 @@ def _unended(connection: Connection, run: Run, row: Row[Any]) -> Run:
     )
 
 
-def last_sign(connection: Connection, row: Row[Any]) -> datetime:
+def last_sign(connection: Connection, row: Any) -> datetime:
     """When it was last heard of."""
     at: datetime | None = connection.scalar(
         select(func.max(schema.calls.c.at)).where(schema.calls.c.run == row.id)

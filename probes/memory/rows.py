@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.attempts import withheld
-from probes.budget import charged
+from probes.costs import charged
 from probes.document import call_document, finding_document, to_document
 from probes.kinds.conclude import is_good
 from probes.memory.outcomes import asks, clocks, limited

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from probes.alerts.rules import confirmations, pages
 from probes.budget import Governor
 from probes.conduct import conduct, emitter
 from probes.credentials import Secrets
+from probes.errors import UsageError
 from probes.model import Finished, Found
 from probes.runner import worst
 from probes.watch import control
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from probes.clock import Clock
     from probes.conduct import Order
-    from probes.model import Event, Finding, Run, Sink
+    from probes.model import Event, Finding, Run, Sink, Spend
     from probes.pace import Pace
     from probes.stop import Stop
     from probes.watch.needs import Alerting, Entry, Memory, Metrics, Wall
@@ -49,11 +51,14 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`again`: the failing cases asked once more, and what was found then. `excuse`: why failures were not believed."""
+    """`again`: the failing cases asked once more, and what was found then. `excuse`: why failures were not believed.
+    `spent`: by each run of the turn.
+    """
 
     first: Asked
     again: tuple[Asked, ...] = ()
     excuse: str | None = None
+    spent: tuple[Spend, ...] = ()
 
 
 class Asking:
@@ -74,18 +79,19 @@ class Asking:
         self._pace, self._stop, self._entry = pace, stop, entry
         self._long = long
         self._excuse: str | None = None
+        self._spent: list[Spend] = []
 
     def turn(self) -> Judged:
         first = self._judged(self._order)
         if not any(map(pages, first.findings)) or self._stop.reason is not None:
-            return Judged(first, excuse=self._excuse)
+            return Judged(first, (), self._excuse, tuple(self._spent))
         first = self._by_a_second_check(first)
         if self._cut_off([first]):
             first = self._disbelieved(first)
         came = again(first, self._again, lambda finding: self._around.rule(finding, self._entry))
         if came and self._cut_off(came):
             first, came = self._disbelieved(first), [self._disbelieved(asked) for asked in came]
-        return Judged(first, tuple(came), self._excuse)
+        return Judged(first, tuple(came), self._excuse, tuple(self._spent))
 
     def _again(self, cases: tuple[str, ...] | None) -> Asked | None:
         if self._stop.reason is not None or self._pace.paused is not None:
@@ -111,13 +117,22 @@ class Asking:
         emit = emitter([around.memory.recording(self._entry.name), *around.sinks])
         governor = Governor(order.target, order.clock, self._stop, self._pace, long=self._long)
         run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
-        if known_better := by_history(run, around.memory):
+        self._spent.append(run.spend)
+        if known_better := self._remembered(run):
             findings = (*run.findings, *known_better)
             run = replace(run, findings=findings, verdict=worst(findings))
             for finding in known_better:
                 emit(Found(finding))
         emit(Finished(run))
         return run
+
+    def _remembered(self, run: Run) -> list[Finding]:
+        """A store that cannot be read knows of no better times; that is told of it, and measuring goes on."""
+        try:
+            return by_history(run, self._around.memory)
+        except UsageError as fault:
+            sys.stderr.write(f"edgeprobe: {fault}\n")
+            return []
 
     # --- whose fault it may be -----------------------------------------------------------------------------
 

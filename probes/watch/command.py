@@ -73,7 +73,7 @@ def _read(arguments: Namespace) -> Watched:
 def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
     canary, secrets = watched.canary, Secrets()
     metrics = Metrics({name: code.verdict for name, code in vocabulary().items()})
-    sink = partial(_delivering, value=secrets.value, now=wall.now)
+    sink = partial(_delivering, value=secrets.value)
     sinks = {receiver.name: sink(receiver) for receiver in canary.sinks}
     with Memory.open(canary.database, now=wall.now) as memory:
         for cut in memory.recover(wall.now()):
@@ -159,15 +159,13 @@ def _dead_man(canary: Canary, wall: Wall, unwell: Callable[[], str | None], stac
     dead_man.start()
 
 
-def _delivering(receiver: Receiver, value: Callable[[str, str], str], now: Callable[[], datetime]) -> Deliver:
+def _delivering(receiver: Receiver, value: Callable[[str, str], str]) -> Deliver:
     """`value`: of a variable that holds what is said; UsageError where it is not set or is no address."""
     address = receiver.webhook_env or receiver.notify_env
     assert address is not None
     url = value(address, f"the address of sink {receiver.name}")
     if receiver.secret_env is not None:
-        return webhook(
-            url, value(receiver.secret_env, f"the key that sink {receiver.name} is signed with"), now=now
-        )
+        return webhook(url, value(receiver.secret_env, f"the key that sink {receiver.name} is signed with"))
     try:
         return notify(url)
     except ValueError as wrong:

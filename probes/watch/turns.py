@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import traceback
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from probes.canary import Missed, Turn
@@ -25,15 +25,25 @@ from probes.watch.daily import Days, left, used_up
 from probes.watch.judging import conclusive, why_not
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from probes.model import Target
     from probes.stop import Stop
     from probes.watch.asking import Around, Judged
-    from probes.watch.needs import Canary, Entry
+    from probes.watch.needs import Canary, Daily, Entry
 
 _GOOD = frozenset({Verdict.PASS, Verdict.WARN})
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What the files say, replaced as a whole while turns are under way."""
+
+    control: str | None
+    budgets: Mapping[str, Daily]
+    targets: Mapping[str, Target]
+    long: Mapping[str, bool]
 
 
 class Turns:
@@ -55,15 +65,16 @@ class Turns:
         """From the next turn on; raises UsageError, and nothing is changed then."""
         targets = {name: self._load(name) for name in dict.fromkeys(entry.target for entry in canary.entries)}
         long = {entry.name: self._holds_long(entry, targets[entry.target]) for entry in canary.entries}
-        self._canary, self._targets, self._long = canary, targets, long
         for target in targets.values():
-            self._paces.setdefault(
-                target.name, Pace(target.limits, self._around.clock)
-            ).limits = target.limits
+            self._pace(target).limits = target.limits
+        self._files = _Files(canary.control, canary.budgets, targets, long)
 
     def is_long(self, entry: Entry) -> bool:
         """Whether its requests are held for long, so that it needs a lane of its own."""
-        return self._long[entry.name]
+        return self._files.long.get(entry.name, False)
+
+    def _pace(self, target: Target) -> Pace:
+        return self._paces.setdefault(target.name, Pace(target.limits, self._around.clock))
 
     def _holds_long(self, entry: Entry, target: Target) -> bool:
         planned = plan(self._order(entry, target), self._around.secrets)
@@ -90,14 +101,17 @@ class Turns:
         return self._left(entry, Turn(entry.name, entry.target, due), why, reason)
 
     def _taken(self, entry: Entry, turn: Turn, stop: Stop) -> Turn:
-        target = self._targets[entry.target]
-        pace = self._paces[target.name]
-        if (left_out := self._left_out(entry, target, pace, turn, stop)) is not None:
+        files = self._files
+        # One that was due as the files changed may be in none of them any more.
+        target = files.targets.get(entry.target) or self._load(entry.target)
+        pace = self._pace(target)
+        daily = files.budgets.get(entry.target)
+        if (left_out := self._left_out(entry, target, pace, daily, turn, stop)) is not None:
             return self._left(entry, turn, *left_out)
         assert turn.began is not None
         self._around.metrics.lag(max((turn.began - turn.due).total_seconds(), 0.0))
-        order, long = self._order(entry, target), self._long[entry.name]
-        judged = Asking(self._around, self._canary.control, order, pace, stop, entry, long=long).turn()
+        order, long = self._order(entry, target), files.long.get(entry.name, False)
+        judged = Asking(self._around, files.control, order, pace, stop, entry, long=long).turn()
         run, findings = judged.first.run, judged.first.findings
         clear = conclusive(run, findings)
         reason = None if clear else judged.excuse or ("interrupted" if stop.reason else why_not(findings))
@@ -108,13 +122,13 @@ class Turns:
             verdict=worst(findings),
             conclusive=clear,
             reason=reason,
-            spend=_sum(asked.run.spend for asked in (judged.first, *judged.again)),
+            spend=total(judged.spent),
         )
         self._note_budget(target, pace)
         return self._told(entry, turn, judged)
 
     def _left_out(
-        self, entry: Entry, target: Target, pace: Pace, turn: Turn, stop: Stop
+        self, entry: Entry, target: Target, pace: Pace, daily: Daily | None, turn: Turn, stop: Stop
     ) -> tuple[Missed, str | None] | None:
         assert turn.began is not None
         if stop.reason is not None:
@@ -123,7 +137,6 @@ class Turns:
             return Missed.SAMPLED, f"{entry.sample:.0%} of its times are taken"
         if (pause := pace.paused) is not None:
             return Missed.PAUSED, f"{pause.why}; {in_words(pace.left)} are left"
-        daily = self._canary.budgets.get(entry.target)
         with pace.lock:
             pace.day = self._days.ledger(target, daily, turn.began)
             spent = None if pace.day is None else used_up(entry.target, pace.day, turn.began)
@@ -172,12 +185,12 @@ def share(entry: str, due: datetime) -> float:
     return int.from_bytes(digest[:8]) / 2**64
 
 
-def _sum(spends: Iterable[Spend]) -> Spend:
-    each = list(spends)
-    dollars = [spend.usd for spend in each if spend.usd is not None]
+def total(spends: Sequence[Spend]) -> Spend:
+    """Of several runs; money only where each of them could count it."""
+    dollars = [spend.usd for spend in spends if spend.usd is not None]
     return Spend(
-        sum(spend.requests for spend in each),
-        sum(spend.input_tokens for spend in each),
-        sum(spend.output_tokens for spend in each),
-        round(sum(dollars), 9) if len(dollars) == len(each) else None,
+        sum(spend.requests for spend in spends),
+        sum(spend.input_tokens for spend in spends),
+        sum(spend.output_tokens for spend in spends),
+        round(sum(dollars), 9) if len(dollars) == len(spends) else None,
     )

@@ -49,6 +49,7 @@ def states(scene):
     ]
 
 
+@settings(deadline=None)
 @given(turns)
 def test_never_two_open_alerts_of_one_key(history):
     """In the memory, too, after every turn."""
@@ -59,6 +60,7 @@ def test_never_two_open_alerts_of_one_key(history):
         assert len(live) == len(set(live))
 
 
+@settings(deadline=None)
 @given(turns)
 def test_no_alert_without_a_failing_finding(history):
     """Whatever is told was found in a run before; blindness was never a fault of the service."""
@@ -69,6 +71,7 @@ def test_no_alert_without_a_failing_finding(history):
         assert {alert.key.code for alert in scene.open} <= met
 
 
+@settings(deadline=None)
 @given(turns, st.sampled_from(sorted(HURT)), clients, st.booleans())
 def test_an_outbreak_of_two_intervals_is_open_within_them(history, kind, hurt, again):
     """Whatever was before, and whether or not it could be asked again at once."""
@@ -82,6 +85,7 @@ def test_an_outbreak_of_two_intervals_is_open_within_them(history, kind, hurt, a
     assert set(hurt) <= set(mine[0].clients)
 
 
+@settings(deadline=None)
 @given(turns)
 def test_all_of_them_end(history):
     """Everything that was opened is resolved once everything passes, as often as it was opened."""
@@ -98,7 +102,7 @@ def test_all_of_them_end(history):
         assert begun_and_ended in ([Told.OPENED, Told.RESOLVED], [])
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(turns, st.sets(st.integers(0, 40)))
 def test_restarts_change_nothing(history, at):
     """Another process that knows what was kept goes on as this one would have."""

@@ -115,6 +115,21 @@ def test_an_attempt_is_counted_before_it_is_made():
     assert seen[0].next_try == scene.wall.time + pause(1)
 
 
+def test_at_the_end_what_is_due_is_sent():
+    """All of it, not only what is under way: a canary that runs once from cron has no other time."""
+    gate, heard = threading.Event(), []
+
+    def slow(notice):
+        gate.wait()
+        heard.append(notice.told.value)
+
+    scene = Scene(deliver={"ops": slow})
+    scene.turn(BAD, BAD).turn(FINE).turn(FINE)
+    threading.Timer(0.05, gate.set).start()
+    scene.alerting.close(timeout=60)
+    assert heard == ["opened", "resolved"]
+
+
 def test_a_slow_sink_holds_nobody_up():
     """Neither the turn that tells it nor another sink."""
     gate, sink = threading.Event(), Sink()

@@ -118,6 +118,10 @@ def test_an_entry_that_wants_more_gets_more():
     for found, is_open in ((BLOCK, 0), (BLOCK, 0), (FINE, 0), (FINE, 0), (BLOCK, 1)):
         scene.turn(found)
         assert len(scene.open) == is_open
+    scene = Scene(entries=(Entry(alert=KofN(3, 5)),))
+    for found in (BLOCK, FINE, BLOCK, FINE, FINE, BLOCK):  # 3 of 6
+        scene.turn(found)
+    assert scene.open == []
 
 
 def test_what_lies_far_back_is_no_neighbour():

@@ -85,6 +85,24 @@ def test_what_is_cut_off_says_so(reports):
     assert loaded.finished >= loaded.started
 
 
+@pytest.mark.parametrize("table", ["runs", "calls"])
+def test_a_run_that_is_damaged_keeps_nobody_from_starting(reports, table):
+    """It is marked all the same; who asks for it is told."""
+    with Memory.open() as memory:
+        memory._writer = "elsewhere 1 gone"
+        began, first, *_ = events(run())
+        sink = memory.recording()
+        sink(began)
+        sink(first)
+        raw = sqlite3.connect(reports / "edgeprobe.db")
+        raw.execute(f"UPDATE {table} SET document = x'00'")
+        raw.commit()
+        raw.close()
+        assert memory.recover(NOW + HOUR) == [run().id]
+        with pytest.raises(UsageError, match=f"run {run().id}: "):
+            memory.load(run().id)
+
+
 # --- a full disk -----------------------------------------------------------------------------------------
 
 

@@ -449,6 +449,7 @@ def test_the_bound_holds_for_all_that_can_be_measured():
         for conclusive in (True, False):
             metrics.turn(Turn("smoke", "prod", NOW, run="r", verdict=verdict, conclusive=conclusive))
     metrics(Finished(run(findings=[finding(figures={"cutoff": Figure(100.0, "s", 3)})])))
+    metrics.control(ok=True)
     assert len(read(metrics)) == most_series([Asked(1, 1, 1)], 1)
 
 

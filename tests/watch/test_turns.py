@@ -116,7 +116,7 @@ def test_a_rate_limit_of_our_own_key_pauses_every_entry_and_ends_by_itself():
     """No outage and nothing to page for: others of the target wait with it, then all go on as if nothing had been."""
     other = replace(COMPLETIONS, name="lists", suite="lists")
     apart = replace(COMPLETIONS, name="elsewhere", target="staging")
-    with bed(limited(40), canary=Canary((COMPLETIONS, other, apart))) as on:
+    with bed(limited(80), canary=Canary((COMPLETIONS, other, apart))) as on:
         first = on.take(COMPLETIONS)
         assert (first.conclusive, first.missed) == (False, None)
         assert first.reason.startswith("ratelimited: ")
@@ -124,11 +124,11 @@ def test_a_rate_limit_of_our_own_key_pauses_every_entry_and_ends_by_itself():
         sent = len(on.memory.calls)
         held = [on.take(COMPLETIONS), on.take(other)]
         assert [turn.missed for turn in held] == [Missed.PAUSED] * 2
-        assert all("asked for a pause of 40 s" in turn.reason for turn in held)
+        assert all("asked for a pause of 80 s" in turn.reason for turn in held)
         assert len(on.memory.calls) == sent
         on.lab.arm(())
         assert on.take(apart).verdict is Verdict.PASS  # its key is another's
-        threading.Event().wait(40 * on.around.clock.scale)
+        threading.Event().wait(80 * on.around.clock.scale)
         assert [on.take(COMPLETIONS).verdict, on.take(other).verdict] == [Verdict.PASS] * 2
         assert on.alerting.paged == set()
 
@@ -136,7 +136,7 @@ def test_a_rate_limit_of_our_own_key_pauses_every_entry_and_ends_by_itself():
 def test_a_run_under_way_hears_of_a_pause_that_another_met():
     """Its requests to come are not sent."""
     with bed(canary=Canary((replace(COMPLETIONS, suite="twice"),))) as on:
-        pace = on.turns._paces["prod"]
+        pace = on.turns._pace(on.named("prod"))
         on.around.memory.recording = pausing(pace, on.memory.recording)
         turn = on.take()
     unsent = {call.not_sent.value for _, call in on.memory.calls if call.not_sent is not None}
@@ -232,7 +232,7 @@ def test_entries_beside_each_other_share_the_day():
         for taker in takers:
             taker.join()
     assert sum(len(call.exchanges) for _, call in on.memory.calls) == 5
-    assert on.turns._paces["prod"].day.spend.requests == 5
+    assert on.turns._pace(on.named("prod")).day.spend.requests == 5
 
 
 # --- left out ----------------------------------------------------------------------------------------------
@@ -294,12 +294,33 @@ def test_an_entry_that_cannot_be_is_refused_before_it_is_due():
 
 def test_a_reload_keeps_pauses_and_takes_new_limits():
     """A server that asked for a pause is not asked because a file was changed."""
-    with bed(limited(60), canary=Canary((COMPLETIONS,))) as on:
+    with bed(limited(400), canary=Canary((COMPLETIONS,))) as on:
         on.take()
         on.changes = {"limits": Limits(concurrency=2)}
         on.turns.reload(on.canary)
         assert on.take().missed is Missed.PAUSED
-        assert on.turns._paces["prod"].limits.concurrency == 2
+        assert on.turns._pace(on.named("prod")).limits.concurrency == 2
+
+
+def test_an_entry_that_left_the_file_while_it_was_due_is_still_taken():
+    """A reload and a turn do not wait for each other."""
+    other = replace(COMPLETIONS, name="other", target="staging")
+    with bed(canary=Canary((COMPLETIONS, other))) as on:
+        on.turns.reload(Canary((COMPLETIONS,)))
+        assert on.take(other).verdict is Verdict.PASS
+
+
+def test_a_store_that_cannot_be_read_does_not_end_the_measuring(capsys):
+    """What it knows is missing, and that is said."""
+
+    def damaged(*_):
+        raise UsageError("edgeprobe.db: is damaged")
+
+    with bed("block-all", canary=Canary((COMPLETIONS,))) as on:
+        on.memory.passed = damaged
+        turn = on.take()
+    assert (turn.verdict, turn.missed) == (Verdict.INCONCLUSIVE, None)
+    assert "is damaged" in capsys.readouterr().err
 
 
 # --- whose fault it may be ---------------------------------------------------------------------------------
@@ -380,6 +401,7 @@ def test_a_list_that_fails_is_a_note_where_completions_are_served():
         turn = on.take()
         assert on.alerting.paged == set()
         assert turn.verdict is Verdict.WARN
+        assert turn.spend.requests == sum(run.spend.requests for _, run in on.memory.runs) > 2
         assert any("a completion, asked for at once, was served" in text for f in on.alerting.seen[-1][2] for _, text in f.detail)  # fmt: skip
         on.lab.arm([replace(health, when=When())])
         on.take()
