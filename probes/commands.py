@@ -85,6 +85,9 @@ def plan(arguments: Namespace) -> int:
 
 
 def watch(arguments: Namespace) -> int:
+    from probes.watch import extra
+
+    extra.check()
     from probes.watch.command import run as watched
 
     return watched(arguments)

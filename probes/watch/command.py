@@ -8,28 +8,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from probes.alerts import Alerting, confirmations
 from probes.clock import Clock
 from probes.credentials import Secrets
 from probes.errors import UsageError, did_you_mean
-from probes.target_flags import refuse_scaled
-from probes.watch.cron import MISSING
-
-try:
-    import alembic  # noqa: F401
-    import apprise  # noqa: F401
-    import cronsim  # noqa: F401
-    import prometheus_client  # noqa: F401
-    import schedule  # noqa: F401
-    import sqlalchemy  # noqa: F401
-except ModuleNotFoundError:
-    raise UsageError(f"watch {MISSING}") from None
-
-from probes.alerts import Alerting, confirmations
 from probes.memory import Memory
 from probes.sinks.metrics import Metrics
 from probes.sinks.notify import notify
 from probes.sinks.served import serve
 from probes.sinks.webhook import webhook
+from probes.target_flags import refuse_scaled
 from probes.vocabulary import vocabulary
 from probes.watch.asking import Around
 from probes.watch.chores import Chore

@@ -40,6 +40,6 @@ def heard(tell: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         came.put(None)
         thread.join()

@@ -188,8 +188,10 @@ def test_scaled_time_is_for_the_lab_alone(watch):
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):
     """And the commands that need none of it work."""
-    (tmp_path / "prometheus_client.py").write_text("raise ModuleNotFoundError(name='prometheus_client')\n")
-    (tmp_path / "schedule.py").write_text("raise ModuleNotFoundError(name='schedule')\n")
+    absent = ("alembic", "apprise", "cronsim", "prometheus_client", "schedule", "sqlalchemy")
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import sys\nfor name in {absent}: sys.modules[name] = None\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
     def call(*arguments):
