@@ -199,12 +199,67 @@ def test_compressed_by_the_edge():
     assert (found.factor, found.layer) == (Factor.ACCEPT_ENCODING, Layer.EDGE)
 
 
-def test_held_over_one_version_of_http():
+H2 = replace(CURL, name="curl-h2", mode="h2")
+
+
+def over(version, found):
+    return replace(found, conditions={**found.conditions, "http_version": version})
+
+
+def by_version(rest, second, *, speaks="HTTP/2"):
+    """What a server does of each version of HTTP, and which it agrees on where HTTP/2 is offered."""
+    return lambda a: over(speaks, second) if a.client == "curl-h2" else over("HTTP/1.1", rest)
+
+
+def secure(clients=(OPENAI, CURL, H2), base_url="https://a.example/v1"):
+    return case("buffering", clients, base_url=base_url)
+
+
+@pytest.mark.parametrize(
+    "rest, second, when",
+    [(HELD, flowing(), "over HTTP/1.1 alone"), (flowing(), HELD, "over HTTP/2 alone")],
+    ids=["1.1", "2"],
+)
+def test_held_over_one_version_of_http(rest, second, when):
     """By curl, which speaks both; an SDK alone can't show it."""
-    h2 = replace(CURL, name="curl-h2", mode="h2")
-    asked = case("buffering", (OPENAI, CURL, h2), base_url="https://a.example/v1")
-    found = the(told(asked, lambda a: flowing() if a.client == "curl-h2" else HELD)[0])
-    assert (found.code, found.factor) == ("stream.buffered", Factor.HTTP_VERSION)
+    found = the(told(secure(), by_version(rest, second))[0])
+    assert (found.code, found.factor, found.confounders) == ("stream.buffered", Factor.HTTP_VERSION, ())
+    assert when in found.title
+    assert "not tested" not in dict(found.detail)
+
+
+@pytest.mark.parametrize(
+    "found, code", [(steps(4096), "stream.buffered"), (flowing(), "ok")], ids=["held", "flows"]
+)
+def test_both_versions_of_http_alike(found, code):
+    """Then neither is the factor, and it was tested."""
+    said = the(told(secure(), by_version(found, found))[0])
+    assert (said.code, said.factor) == (code, None)
+    assert "not tested" not in dict(said.detail)
+
+
+def test_held_over_http2_now_and_then():
+    """A hold that did not come again is no factor, and nothing is called good."""
+    asked = secure()
+    found = the(told(asked, lambda a: by_version(flowing(), flowing() if a.repeat else HELD)(a))[0])
+    assert (found.verdict, found.reason, found.factor) == (Verdict.INCONCLUSIVE, Reason.MIXED, None)
+
+
+@pytest.mark.parametrize("found", [HELD, flowing()], ids=["held", "flows"])
+@pytest.mark.parametrize(
+    "asked, speaks, why",
+    [
+        (secure(base_url="http://a.example/v1"), "HTTP/2", "route edge is plain http"),
+        (secure(clients=(OPENAI, CURL)), "HTTP/2", "it takes the clients curl and curl-h2"),
+        (secure(), "HTTP/1.1", "the server agreed on HTTP/1.1 where HTTP/2 was offered"),
+    ],
+    ids=["no TLS", "no such client", "not agreed"],
+)
+def test_versions_that_could_not_be_compared(found, asked, speaks, why):
+    """It is said that this was not tested, and why; what differs by chance is not put down to a version nobody spoke."""
+    said = the(told(asked, by_version(found, flowing() if speaks == "HTTP/1.1" else found, speaks=speaks))[0])
+    assert said.factor is None
+    assert why in dict(said.detail)["not tested"]
 
 
 def test_held_where_the_request_is_large():

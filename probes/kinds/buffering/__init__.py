@@ -1,6 +1,6 @@
 """Is a stream held back on its way, and by what of the request or the way does that come?
 
-A stream that flows costs two requests, a small one and a large one. Only one that looks held is asked for again in every
+A stream that flows costs three requests: a small one, a large one, and where it can be one over HTTP/2. Only one that looks held is asked for again in every
 way that differs from it in one factor, and of those that flow, three times beside it.
 """
 
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from probes.arrivals import How
 from probes.kinds.buffering import findings as say
+from probes.kinds.buffering import versions
 from probes.kinds.buffering.growth import MOST_PAIRS, TIMES, growth
+from probes.kinds.buffering.second import second
 from probes.kinds.buffering.trials import Looked, Other, by_preference, held, large, longer, others, plain
 from probes.kinds.conclude import by_outcome, not_sent
 from probes.kinds.length.side import Side
@@ -52,7 +54,7 @@ def buffering(case: Case) -> Flow:
     if looked.looks_held:
         return (yield from _by_what(case, base, looked, small))
     if looked.flows or first.flows:
-        return [say.fine(case, first if first.flows else looked, looked if looked.flows else None)]
+        return (yield from second(case, base if looked.flows else small, first, looked))
     return [say.untold(case, looked if looked.usable else first)]
 
 
@@ -75,7 +77,11 @@ def _by_what(case: Case, base: Trial, looked: Looked, small: Trial) -> Flow:
     seen = dict(zip((trial.label for trial in asked), came, strict=True))
     flowing = [way for way in ways if seen[way.trial.label].flows and _is_held(way, seen)]
     if not flowing:
-        return (yield from _without_twin(case, base, looked))
+        found = yield from _without_twin(case, base, looked)
+        why_not = versions.why_not(case) or next(
+            (versions.not_agreed(seen[way.trial.label].call) for way in ways if way.held is not None), None
+        )
+        return [versions.without(each, why_not) for each in found] if why_not is not None else found
     trials = [base, *(trial for way in flowing for trial in (way.trial, way.held) if trial is not None)]
     sides = yield from cells(trials, held, REPEATS)
     if (why := unsent([call for side in sides for call in side.calls])) is not None:
@@ -88,7 +94,10 @@ def _by_what(case: Case, base: Trial, looked: Looked, small: Trial) -> Flow:
 
 
 def _is_held(way: Other, seen: dict[str, Looked]) -> bool:
-    return way.held is None or seen[way.held.label].looks_held
+    if way.held is None:
+        return True
+    held_one = seen[way.held.label]
+    return held_one.looks_held and versions.differ(held_one.call, seen[way.trial.label].call)
 
 
 def _without_twin(case: Case, base: Trial, looked: Looked) -> Flow:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from probes.model import Case, Exchange, Finding
     from probes.twins import Twin
 
-_TO_THE_ORIGIN = (
+TO_THE_ORIGIN = (
     f"the same stream with a route {ORIGIN} in the target's file (or --connect-to): does it flow there?"
 )
 _WHEN = {
@@ -64,7 +64,7 @@ def fine(case: Case, looked: Looked, also: Looked | None) -> Finding:
 
 def untold(case: Case, looked: Looked) -> Finding:
     """What was too short or too fast to tell is not called good."""
-    return _inconclusive(
+    return unclear(
         case,
         looked,
         "The stream is too short or too fast to tell whether it is held back",
@@ -81,7 +81,7 @@ def twins(case: Case, looked: Looked, pairs: Sequence[tuple[Factor, Twin]]) -> F
         said = "; ".join(
             f"{_BESIDE[factor]}: {pair.control.k} of {pair.control.n} held" for factor, pair in pairs
         )
-        return _inconclusive(
+        return unclear(
             case, looked, "The stream is held now and then, and nothing that was tried makes the difference",
             f"{pair.variant.k} of {pair.variant.n} held as customers ask; {said}", reason=Reason.MIXED,
         )  # fmt: skip
@@ -96,22 +96,23 @@ def twins(case: Case, looked: Looked, pairs: Sequence[tuple[Factor, Twin]]) -> F
         "factor": factor,
         "control": control.id,
         "variant": variant.id,
-        "confounders": confounders(control, variant, _meant(factor)),
+        "confounders": confounders(control, variant, meant(factor)),
         "observed": Observed(pair.variant.k, pair.variant.n),
         "confidence": Confidence.HIGH,
-        "next_test": None if by_route else _TO_THE_ORIGIN,
+        "next_test": None if by_route else TO_THE_ORIGIN,
     }
     rows = (
         ("because", f"the same stream flows {' and '.join(flows)}, {pair.control.n} of {pair.control.n}"),
     )
-    return _held(case, looked, rows, when=_WHEN[factor], **fields)
+    return held_back(case, looked, rows, when=_WHEN[factor], **fields)
 
 
-def _meant(factor: Factor) -> tuple[str, ...]:
+def meant(factor: Factor) -> tuple[str, ...]:
     return {
         Factor.ACCEPT_ENCODING: ("accept-encoding",),
         Factor.ROUTE: ("host",),
         Factor.SIZE: ("content-length",),
+        Factor.HTTP_VERSION: ("http_version",),
     }.get(factor, ())
 
 
@@ -142,12 +143,12 @@ def made_at_once(looked: Looked) -> bool:
 
 def alone(case: Case, looked: Looked, why: str | None) -> Finding:
     """Held by its own evidence; or events in groups, of which nobody knows who gathers them."""
-    fields: dict[str, Any] = {"layer": Layer.UNKNOWN, "next_test": _TO_THE_ORIGIN, "observed": Observed(1, 1)}
+    fields: dict[str, Any] = {"layer": Layer.UNKNOWN, "next_test": TO_THE_ORIGIN, "observed": Observed(1, 1)}
     if why is not None:
-        return _held(case, looked, (("because", why),), confidence=Confidence.HIGH, **fields)
+        return held_back(case, looked, (("because", why),), confidence=Confidence.HIGH, **fields)
     so = "a server that writes several events at a time looks the same; whoever gathers them, users see it stutter"
     fields |= {"verdict": Verdict.WARN, "confidence": Confidence.LOW}
-    return _held(case, looked, (("so", so),), **fields)
+    return held_back(case, looked, (("so", so),), **fields)
 
 
 def grown(case: Case, looked: Looked, grown: Growth) -> Finding:
@@ -157,7 +158,7 @@ def grown(case: Case, looked: Looked, grown: Growth) -> Finding:
         ("longer", f"{in_words(last.long)}"),
     )  # fmt: skip
     if grown.held is None:
-        return _inconclusive(
+        return unclear(
             case, looked, "Whether the stream is held back can't be told: it is made too fast, or too unevenly",
             f"{in_words(last.short)}; longer: {in_words(last.long)}",
         )  # fmt: skip
@@ -174,8 +175,8 @@ def grown(case: Case, looked: Looked, grown: Growth) -> Finding:
         f"{duration(last.long.arrivals.span)}: the first waits for the last"
     )
     control, variant = last.short.call.last, last.long.call.last
-    return _held(
-        case, looked, (*rows, ("because", because)), layer=Layer.UNKNOWN, next_test=_TO_THE_ORIGIN,
+    return held_back(
+        case, looked, (*rows, ("because", because)), layer=Layer.UNKNOWN, next_test=TO_THE_ORIGIN,
         observed=Observed(n, n), confidence=Confidence.HIGH if n >= 3 else Confidence.MEDIUM,
         control=control.id if control else None, variant=variant.id if variant else None,
     )  # fmt: skip
@@ -192,9 +193,10 @@ def in_words(looked: Looked) -> str:
     return f"{seen.tokens} events with text, the first after {duration(seen.waited)}, {how}"
 
 
-def _held(
+def held_back(
     case: Case, looked: Looked, rows: tuple[tuple[str, str], ...], *, when: str = "", **fields: Any
 ) -> Finding:
+    """`when`: in the title; `fields` hold at least a layer and the next test."""
     seen, last = looked.arrivals, _last(looked)
     what = "held back until it is over" if seen.how is How.WHOLE else f"given out in steps{_of(looked)}"
     made_by = last.attribution
@@ -230,9 +232,7 @@ def _stamped(looked: Looked) -> str:
     return f"by its own {stamps[0]} the server took {duration(stamps[2])} at the most" if stamps else ""
 
 
-def _inconclusive(
-    case: Case, looked: Looked, title: str, seen: str, reason: Reason = Reason.TOO_FEW
-) -> Finding:
+def unclear(case: Case, looked: Looked, title: str, seen: str, reason: Reason = Reason.TOO_FEW) -> Finding:
     return conclude(
         case,
         "not_measured",
@@ -243,7 +243,7 @@ def _inconclusive(
         title=title,
         detail=(("seen", seen),),
         advice="Ask for a longer answer (--set tokens=N) where the model gives one, or run it again at another hour.",
-        next_test=_TO_THE_ORIGIN,
+        next_test=TO_THE_ORIGIN,
         confidence=Confidence.HIGH,
         **_measured(case, looked),
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from probes.arrivals import RESOLUTION, Arrivals, How, arrivals
-from probes.clients import unsuited
 from probes.config import conversation
+from probes.kinds.buffering import versions
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import is_good
 from probes.kinds.length.pace import by_preference as preferred
@@ -97,22 +97,10 @@ def others(case: Case, base: Trial, small: Trial) -> list[Other]:
         found.append(
             Other(Factor.ACCEPT_ENCODING, replace(base, label=f"{base.label}/identity", request=edited))
         )
-    found += _by_http_version(case, base)
+    if (pair := versions.both(case, base)) is not None:
+        found.append(Other(Factor.HTTP_VERSION, pair[1], held=pair[0]))
     if base.request != small.request and isinstance(small.request, Ask) and ask.prompt_tokens:
         found.append(Other(Factor.SIZE, replace(small, salt=base.salt)))
     if ORIGIN in case.target.routes and case.route != ORIGIN:
         found.append(Other(Factor.ROUTE, replace(base, label=f"{base.label}/origin", route=ORIGIN)))
     return found
-
-
-def _by_http_version(case: Case, base: Trial) -> list[Other]:
-    """By curl, which speaks both."""
-    route = case.target.routes[case.route]
-    curls = {client.mode: client for client in case.clients if client.kind == "curl"}
-    if not {"sync", "h2"} <= curls.keys() or any(unsuited(client, route) for client in curls.values()):
-        return []
-    one, two = (
-        replace(base, client=curls[mode].name, label=f"{base.label}/{curls[mode].name}")
-        for mode in ("sync", "h2")
-    )
-    return [Other(Factor.HTTP_VERSION, two, held=one)]
