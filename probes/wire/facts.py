@@ -121,6 +121,7 @@ class Facts:
             "usage_last": said.usage_last,
             "usages": said.usages,
             "errors": said.errors,
+            "response_id": said.response_id,
             "tool_calls": said.tools.result(),
             "malformed": self.malformed,
             "unfinished": self._parser.unfinished or None,

@@ -27,6 +27,7 @@ class Said:
     def __init__(self) -> None:
         self.marks: dict[str, float] = {}
         self.dialect: str | None = None
+        self.response_id: str | None = None
         self.terminal: str | None = None
         self.finish_reason: str | None = None
         self.usage: dict[str, Any] | None = None
@@ -129,6 +130,8 @@ class Said:
 
     def _responses(self, kind: str, body: dict[str, Any], at: float) -> None:
         self.dialect = "openai.responses"
+        if kind == "response.created" and isinstance(made := body.get("response"), dict):
+            self.response_id = made["id"] if isinstance(made.get("id"), str) else None
         if kind.endswith(".delta") and isinstance(delta := body.get("delta"), str) and delta:
             source = kind.removesuffix(".delta")
             channel = "tool" if source.endswith("arguments") else _RESPONSE_DELTAS.get(source, "reasoning")
