@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes import timers
-from probes.arrivals import FEWEST, RESOLUTION
+from probes.arrivals import FEWEST, RESOLUTION, How, arrivals
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.length.clock import LIBRARIES
 from probes.kinds.words import clients_of, duration, listed
@@ -32,6 +32,14 @@ _FINE = 10
 """Times the resolution that all other gaps take together: what came faster came in portions."""
 _AT_ONCE = 8
 _TOKENS, _QUIET = "vrk", {"c": "comment", "p": "ping", "b": "blank", "o": "event without text"}
+_FEW = 3
+"""Silences: more of them in a stream that comes in steps are a buffer's, which is another question's."""
+_SEVERAL = {
+    "comment": "comments",
+    "ping": "pings",
+    "blank": "blanks",
+    "event without text": "events without text",
+}
 _TIMES_EVENTS = frozenset({"LangChain"})
 """Libraries whose idle timer looks at events, so that a comment does not keep them."""
 _NAMED = 3
@@ -104,7 +112,7 @@ def silences(exchange: Exchange, resolution: float = RESOLUTION, promised: float
     if not parts:
         return []
     times = [at for at, _ in parts]
-    moments = sorted({*times, max(told[-1], times[-1])})
+    moments = list(_told_apart([*times, max(told[-1], times[-1])], resolution))
     gaps = [later - sooner for sooner, later in pairwise(moments)]
     usual = [gap for gap in gaps if gap < PATIENCE]
     if len(usual) < FEWEST or sum(usual) < _FINE * resolution:
@@ -122,7 +130,20 @@ def silences(exchange: Exchange, resolution: float = RESOLUTION, promised: float
         alive = _alive(columns, begin, end)
         apart = _apart(exchange.chunk_times, begin, end)
         found.append(Silence(begin, end, seconds, before, pace, alive, apart, then, behind))
-    return found
+    return [] if len(found) > _FEW and arrivals(exchange, resolution).how is How.STEPS else found
+
+
+def _told_apart(times: Sequence[float], resolution: float) -> Iterator[float]:
+    """Without those that come so soon after another that only the reading is between them; a silence keeps both its sides."""
+    kept = last = times[0]
+    yield kept
+    for at in times[1:]:
+        if at - last >= PATIENCE and last > kept:
+            yield last
+        if at - kept >= resolution:
+            yield at
+            kept = at
+        last = at
 
 
 def _ours(exchange: Exchange, begin: float, end: float) -> float:
@@ -166,7 +187,7 @@ def _seen(exchange: Exchange, silence: Silence) -> str:
 
 def _rows(silence: Silence, excused: str) -> Iterator[tuple[str, str]]:
     if silence.alive:
-        kinds = listed([f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in silence.alive.items()])
+        kinds = listed([f"{n} {kind if n == 1 else _SEVERAL[kind]}" for kind, n in silence.alive.items()])
         yield (
             "meanwhile",
             f"{kinds} came, and no byte for {duration(silence.apart)} at the most: the connection was alive",
