@@ -219,10 +219,11 @@ class Origin:
         connection.send(
             head + b"".join(self._made(turn, job, event, opened) for event in dialect.opening(job))
         )
-        self._comment(turn, job)
+        self._comment(turn, job, self._due(turn, job, 0))
         for first, last, text in pieces(job.tokens, turn.behaviour.per_chunk):
             due = self._due(turn, job, last)
             event = self._made(turn, job, dialect.token(job, first, text), due)
+            self._comment(turn, job, due)
             self._wait_until(turn, due)
             connection.send(event)
             turn.arrival.sent.append(self._clock.now())
@@ -235,9 +236,8 @@ class Origin:
         event = stamped(event, turn.behaviour, at, self._due(turn, job, 0))
         return chunk(event) if turn.chunks else event
 
-    def _comment(self, turn: _Turn, job: Job) -> None:
+    def _comment(self, turn: _Turn, job: Job, until: float) -> None:
         """Comments while the model has nothing to say."""
-        until = self._due(turn, job, 0)
         while (every := turn.behaviour.comments) is not None and until - self._clock.now() > every:
             turn.connection.wait(every)
             turn.connection.send(self._made(turn, job, b": keep-alive\n\n", self._clock.now()))

@@ -93,12 +93,14 @@ def _explained(*, plots: bool) -> Iterator[str]:
         yield f'<li><i class="{name}" aria-hidden="true">{mark}</i>{said}</li>'
     yield "</ul>"
     yield '<span class="grid" hidden></span>'
-    yield "<details>"
+    yield '<details id="reading">'
     yield "<summary>How to read a plot</summary>"
     yield (
         "<p>Time runs to the right, from the moment the request was sent whole; the line climbs with each part of the answer. A healthy "
         "stream is flat until its first token, then climbs evenly to the end. A flat stretch is a user who waits. A line "
-        "that stays flat and then jumps is an answer that somebody on the way held back until it was whole.</p>"
+        "that stays flat and then jumps is an answer that somebody on the way held back until it was whole; a line of even stairs "
+        "is one that was given out in portions, each when a buffer was full. A line that stops at ✗ is an answer that was cut: "
+        "who asked got the part below it, and often no error.</p>"
     )
     yield "<dl>"
     for term, meaning in _TERMS:

@@ -121,7 +121,9 @@ def group(tracks: Sequence[Track], numbers: Mapping[str, int], place: str) -> It
                 f'<div class="plot" data-columns="{number}" data-start="{track.start:.6f}" data-span="{whole:.6f}" {_height(track, top)} '
                 f'data-end="{_ending(track)}" data-label="{label}"></div>'
             )
-            yield '<p class="readout"></p>'
+            unit = "parts" if is_stream(track.exchange) else "tokens"
+            rest = f"{unit} of the answer that had come, by the seconds since the request"
+            yield f'<p class="readout" data-rest="{rest}">{rest}</p>'
         yield "</figure>"
     yield "</div>"
 

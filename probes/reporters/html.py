@@ -123,6 +123,8 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     yield f'<p class="soft">{text(tagged(finding))} · {text(" · ".join(filter(None, places)))}</p>'
     drawn = tracks(finding, elsewhere.seen)[:_PLOTS] if finding.verdict is not Verdict.PASS else []
     yield from group(drawn, elsewhere.columns, f"f{number}-plots")
+    if drawn and elsewhere.calls:
+        yield '<p class="soft"><a href="#reading">How to read a plot</a></p>'
     yield "<dl>"
     for label, said in rows(finding):
         yield f"<dt>{text(label)}</dt><dd>{lines(said)}</dd>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes.reporters.portions import portions
 from probes.reporters.tracks import OURS, is_stream
 from probes.reporters.words import duration
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from probes.model import Exchange
+    from probes.reporters.portions import Portions
     from probes.reporters.tracks import Track
 
 _BROKEN = {
@@ -33,6 +35,8 @@ _MARKERS = {
     "openai.responses": "response.completed",
     "anthropic.messages": "message_stop",
 }
+_OTHERS = frozenset({"response.incomplete", "response.failed"})
+_MOMENT = 1e-3
 _AT_ONCE, _BURST, _MANY = 0.02, 0.5, 8
 """Of the whole time, and in seconds: so many parts that come within are one burst."""
 _TAIL = 1.0
@@ -81,14 +85,18 @@ def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
     n, early = sum(tokens for _, tokens in arrivals), sum(at < first for at in track.beats)
     if n >= _MANY and last - first <= min(_AT_ONCE * track.end, _BURST):
         alive = f" but {_beats(early)}" if early else ""
-        yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once, within {duration(last - first)}"
+        within = f", within {duration(last - first)}" if last - first >= _MOMENT else ""
+        yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once{within}"
+        yield _compressed(track)
     else:
         alive = f", behind {_beats(early)}" if early else ""
         yield f"first token after {duration(first)}{alive}"
         yield _hidden(track, first)
-        gaps = track.gaps()
-        inside = [gap for gap in gaps if gap[1] <= last]
-        if inside:
+        inside = [gap for gap in track.gaps() if gap[1] <= last]
+        if came := portions(track):
+            yield _in_portions(came)
+            yield _compressed(track)
+        elif inside:
             begin, end = max(inside, key=lambda gap: gap[1] - gap[0])
             more = f" (the longest of {len(inside)})" if len(inside) > 1 else ""
             yield f"then {_silence(track, begin, end)} from {duration(begin)} on{more}"
@@ -97,6 +105,21 @@ def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
     least = _TAIL if track.exchange.facts.get("finish_reason") else 0.0
     if tail := [gap for gap in track.gaps() if gap[0] >= last and gap[1] - gap[0] >= least]:
         yield f"after the last token {_silence(track, *tail[0])}"
+
+
+def _in_portions(came: Portions) -> str:
+    """What fills a buffer of one size again and again is held in one."""
+    size = f" of about {came.size / 1024:.1f} KiB" if came.size else ""
+    often = f"one every {duration(came.apart)}" if came.even else f"about {duration(came.apart)} apart"
+    why = ": somebody on the way collects them until a buffer is full" if came.size else ""
+    return f"then the tokens come in {came.n} portions{size}, {often}, and nothing between them{why}"
+
+
+def _compressed(track: Track) -> str:
+    coding = (track.exchange.body_encoding or "identity")[:_SAID]
+    if coding == "identity":
+        return ""
+    return f"it came compressed ({coding}), and a compressor may keep what it gets until it has enough"
 
 
 def _hidden(track: Track, first: float) -> str:
@@ -121,20 +144,53 @@ def _beats(n: int) -> str:
 def _end(track: Track) -> Iterator[str]:
     """What ended it, and whether that is how a whole answer ends."""
     seen, facts = track.exchange, track.exchange.facts
-    terminal, reason = facts.get("terminal"), facts.get("finish_reason")
-    marker = str(terminal or _MARKERS.get(str(facts.get("dialect")), "end marker"))[:_SAID]
     if errors := facts.get("errors"):
         yield f"the stream says that it failed: {_said(errors[0])}"
     if seen.error is not None:
         yield f"at {duration(track.end)} {_broken(seen)}"
     if seen.error is not None and seen.error.kind in OURS:
         return
-    if terminal is None:
-        yield f"no {marker} came, so the answer is not whole"
-    elif errors or not reason:
-        yield f"it ends with {marker} as if all were well, but without a finish reason before it"
-    elif seen.error is None:
-        yield f"whole after {duration(track.end)}, with its finish reason ({str(reason)[:_SAID]}) and {marker}"
+    yield from _damage(seen)
+    usual = _MARKERS.get(str(facts.get("dialect")), "end marker")
+    if facts.get("terminal") is None:
+        if seen.error is None:
+            left = facts.get("complete") is None
+            yield f"at {duration(track.end)} {'its client reads no further' if left else 'it just ends'}"
+        yield f"no {usual} came, so the answer is not whole"
+    else:
+        yield _marked(track, usual)
+
+
+def _marked(track: Track, usual: str) -> str:
+    """Of a stream that ends with a marker, which proves nothing by itself."""
+    seen, facts = track.exchange, track.exchange.facts
+    marker, reason = str(facts["terminal"])[:_SAID], str(facts.get("finish_reason") or "")[:_SAID]
+    masked = seen.attribution is not None and seen.attribution.code == "stream.masked"
+    if facts.get("errors") or not reason:
+        return f"it ends with {marker} as if all were well, but without a finish reason before it"
+    if masked and (facts.get("tool_calls") or {}).get("cut"):
+        return f"it ends with {marker} as if all were well, but in the middle of a tool call"
+    if masked and marker not in {usual, *_OTHERS}:
+        return f"it ends with {marker}, where {usual} ends an answer of this API"
+    if masked:
+        return f"it ends with {marker} as if all were well, but its finish reason is {reason}, so the answer is not whole"
+    if seen.error is not None:
+        return ""
+    return f"whole after {duration(track.end)}, with its finish reason ({reason}) and {marker}"
+
+
+def _damage(seen: Exchange) -> Iterator[str]:
+    """What is wrong with a stream's bytes, whatever its end."""
+    facts, kind = seen.facts, seen.header("content-type")
+    if facts.get("sniffed"):
+        said = f"its content type says {kind[:_SAID]}" if kind else "it has no content type"
+        yield f"{said}, though it is a stream of events"
+    if facts.get("decoded") is False:
+        yield f"its bytes are not in the coding that it declares ({(seen.header('content-encoding') or '')[:_SAID]})"
+    if line := facts.get("malformed"):
+        yield f"among its events is one that is none of its dialect: {_said(line)}"
+    if facts.get("replacement_chars") or facts.get("invalid_utf8"):
+        yield "characters of its text are damaged"
 
 
 def _said(error: object) -> str:

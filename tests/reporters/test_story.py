@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 from reporters.test_picture import answered, ended, page, streamed
 from reporters.test_tracks import events
 
-from probes.model import Timeline
+from probes.model import Attribution, Layer, Timeline
 from probes.reporters.story import story
 from probes.reporters.tracks import Track
 
@@ -30,7 +31,69 @@ def reasoned():
     return replace(stream, timeline=replace(stream.timeline, first_content=6.0))
 
 
+def in_portions(sizes=(4096,) * 9, apart=(2.0,) * 8, **more):
+    """Of twenty parts each, the last of which is there with the rest of its bytes."""
+    begins = list(accumulate(apart, initial=1.0))
+    times = tuple(at for at in begins for _ in range(20))
+    line = Timeline(upload_end=0.0, first_token=1.0, first_content=1.0, last_byte=times[-1], end=times[-1])
+    return replace(events("v" * len(times)), event_times=times, event_kinds="v" * len(times), chunk_times=tuple(begins), chunk_sizes=tuple(sizes), timeline=line, **more)  # fmt: skip
+
+
+def judged(code, shown, **facts):
+    made = Attribution(Layer.UNKNOWN, code)
+    return with_facts(replace(shown, attribution=made), **facts)
+
+
+STEPS = "First token after 1.0 s; then the tokens come in 9 portions"
+ENDS = "whole after 17.0 s, with its finish reason (stop) and [DONE]."
+BEGINS = "First token after 1.0 s; then tokens without a break for 19.0 s"
 STORIES = {
+    "steps of a buffer": (
+        in_portions(),
+        f"{STEPS} of about 4.0 KiB, one every 2.0 s, and nothing between them: somebody on the way collects them until a buffer is full; {ENDS}",
+    ),
+    "steps of no size": (in_portions(sizes=range(100, 1000, 100)), f"{STEPS}, one every 2.0 s, and nothing between them; {ENDS}"),
+    "steps at no pace": (
+        in_portions(sizes=range(100, 1000, 100), apart=(1.0, 2.0, 3.0, 2.0, 1.5, 2.5, 2.0, 2.0)),
+        f"{STEPS}, about 2.0 s apart, and nothing between them; {ENDS}",
+    ),
+    "steps of a compressor": (
+        in_portions(body_encoding="gzip"),
+        f"{STEPS} of about 4.0 KiB, one every 2.0 s, and nothing between them: somebody on the way collects them until a buffer is full; it came compressed (gzip), and a compressor may keep what it gets until it has enough; {ENDS}",
+    ),
+    "held back by a compressor": (
+        replace(at_once(), body_encoding="gzip", event_times=(9.0,) * 50),
+        "Nothing for 9.0 s, then all 50 parts of the answer at once; it came compressed (gzip), and a compressor may keep what it gets until it has enough; whole after 9.1 s, with its finish reason (stop) and [DONE].",
+    ),
+    "compressed, and flows": (replace(events(STEADY), body_encoding="gzip"), f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE]."),
+    "aborted": (
+        judged("stream.masked", events(STEADY), finish_reason="abort"),
+        f"{BEGINS}; it ends with [DONE] as if all were well, but its finish reason is abort, so the answer is not whole.",
+    ),
+    "half a tool call": (
+        judged("stream.masked", events(STEADY), tool_calls={"n": 1, "cut": 1}),
+        f"{BEGINS}; it ends with [DONE] as if all were well, but in the middle of a tool call.",
+    ),
+    "a foreign marker": (
+        judged("stream.masked", events(STEADY), dialect="anthropic.messages"),
+        f"{BEGINS}; it ends with [DONE], where message_stop ends an answer of this API.",
+    ),
+    "a client that left": (
+        with_facts(events("o"), terminal=None, complete=None, malformed=": keep-alive"),
+        "No token came in 1.0 s; among its events is one that is none of its dialect: “: keep-alive”; at 1.0 s its client reads no further; no [DONE] came, so the answer is not whole.",
+    ),
+    "damaged characters": (
+        judged("stream.corrupted", events(STEADY), replacement_chars=3),
+        f"{BEGINS}; characters of its text are damaged; whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "another content type": (
+        with_facts(replace(events(STEADY), headers={"content-type": ["text/html"]}), sniffed=True),
+        f"{BEGINS}; its content type says text/html, though it is a stream of events; whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "another coding": (
+        with_facts(replace(events(STEADY), headers={"content-encoding": ["gzip"]}), decoded=False),
+        f"{BEGINS}; its bytes are not in the coding that it declares (gzip); whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
     "whole": (
         with_facts(replace(events(STEADY), timeline=replace(events(STEADY).timeline, first_content=1.0))),
         "First token after 1.0 s; then tokens without a break for 19.0 s; whole after 20.0 s, with its finish reason (stop) and [DONE].",
@@ -77,7 +140,7 @@ STORIES = {
     ),
     "no end marker": (
         with_facts(events(STEADY), terminal=None, dialect="anthropic.messages"),
-        "First token after 1.0 s; then tokens without a break for 19.0 s; no message_stop came, so the answer is not whole.",
+        "First token after 1.0 s; then tokens without a break for 19.0 s; at 20.0 s it just ends; no message_stop came, so the answer is not whole.",
     ),
     "we stopped": (
         events(STEADY, error=("deadline", "body")),

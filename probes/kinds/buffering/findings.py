@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from probes.model import Case, Exchange, Finding
     from probes.twins import Twin
 
-TO_THE_ORIGIN = (
-    f"the same stream with a route {ORIGIN} in the target's file (or --connect-to): does it flow there?"
-)
+TO_THE_ORIGIN = "the same stream straight to the origin: does it flow there?"
 _WHEN = {
     Factor.ACCEPT_ENCODING: "where the client takes compressed answers",
     Factor.ROUTE: "on the edge route alone",

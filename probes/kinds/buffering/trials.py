@@ -11,10 +11,12 @@ from probes.kinds.buffering import versions
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import is_good
 from probes.kinds.length.pace import by_preference as preferred
+from probes.kinds.streaming.silences import silences
+from probes.kinds.words import duration
 from probes.model import Ask, Factor, Trial
 
 if TYPE_CHECKING:
-    from probes.model import Call, Case, Client
+    from probes.model import Call, Case, Client, Exchange
 
 ORIGIN = "origin"
 _HELD, _SEEN = frozenset({How.WHOLE, How.STEPS}), frozenset({How.WHOLE, How.STEPS, How.FLOWS})
@@ -38,7 +40,7 @@ class Looked:
         self.call = call
         last = call.last
         fine = float(call.conditions.get("resolution", RESOLUTION))
-        self.arrivals = arrivals(last, fine) if last is not None else Arrivals(How.UNTOLD, why="nothing came")
+        self.arrivals = _arrived(last, fine) if last is not None else Arrivals(How.UNTOLD, why="nothing came")
         self.resolution = fine
 
     @property
@@ -54,6 +56,15 @@ class Looked:
     @property
     def flows(self) -> bool:
         return self.usable and self.arrivals.how is How.FLOWS
+
+
+def _arrived(exchange: Exchange, resolution: float) -> Arrivals:
+    """A stream that flows, and stands still once or twice, comes in as many goes, which are no buffer's steps."""
+    seen = arrivals(exchange, resolution)
+    if seen.how not in {How.STEPS, How.UNTOLD} or not (still := silences(exchange, resolution)):
+        return seen
+    longest = max(silence.seconds for silence in still)
+    return replace(seen, how=How.UNTOLD, why=f"it stands still for {duration(longest)} in its middle")
 
 
 def held(call: Call) -> bool | None:

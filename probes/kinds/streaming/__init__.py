@@ -11,7 +11,7 @@ from probes.kinds.completion import bound as bound_of_one
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.promised import missed
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.streaming import parsers, seen, usage
+from probes.kinds.streaming import parsers, seen, silences, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
 from probes.kinds.streaming.clocks import stalled, timed
 from probes.kinds.words import clients_of, listed
@@ -53,6 +53,7 @@ def told(
 ) -> list[Finding]:
     """What was found of streams by their outcome, with all that there is to say beside it, and of it."""
     more = [*parsers.unsafe(case, calls), *usage.uncounted(case, calls), *usage.counted_twice(case, calls)]
+    more += silences.stood(case, calls, _side_by_side(case))
     return [_told(case, finding, calls, proof) for finding in found] + more
 
 

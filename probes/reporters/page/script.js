@@ -105,7 +105,8 @@
   function tell(u, place, readout, [at, tokens]) {
     const n = u.cursor.idx ?? null, unit = place.dataset.unit + (tokens[n] === 1 ? "" : "s");
     const said = n === null ? "" : `${seconds(at[n])}: ${tokens[n].toLocaleString("en")} ${unit}`;
-    if (readout.textContent !== said) readout.textContent = said;
+    const shown = said || readout.dataset.rest;
+    if (readout.textContent !== shown) readout.textContent = shown;
     place.setAttribute("aria-valuenow", String(n === null ? 0 : at[n]));
     place.setAttribute("aria-valuetext", said || "0 s");
   }
