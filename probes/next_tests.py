@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUITES = {
     "connection": "smoke", "completion": "smoke", "streaming": "smoke", "error_format": "smoke", "identity": "identity",
     "models": "edge", "request_encoding": "edge", "responses": "edge", "keepalive": "keepalive", "burst": "burst",
-    "length": "long", "buffering": "streams", "lifetimes": "streams",
+    "length": "long", "buffering": "streams", "lifetimes": "streams", "resumed": "streams",
 }  # fmt: skip
 """Kind → the bundled suite that asks it."""
 _DEMO = "demo"
@@ -52,6 +52,7 @@ TESTS = (
     Test(r"without (?:the|any) proxy", None, change="no proxy"),
     Test(r"the same base URL with https", None, change="https"),
     Test(r"with stream on", "long", made_by=("length",)),
+    Test(r"the suite streams", "streams"),
     Test(r"suite identity|vary client|another client|fewest headers|with curl's user agent", "identity", made_by=("identity",)),
     Test(r"bodies of half the size|bodies around 1 MiB|with a small body", "identity", ("--set", "sizes=65536,1048576"), ("identity",)),
     Test(r"with (?:the stage or )?/v1 added or removed", "smoke", made_by=("completion", "streaming")),
