@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUITES = {
     "connection": "smoke", "completion": "smoke", "streaming": "smoke", "error_format": "smoke", "identity": "identity",
     "models": "edge", "request_encoding": "edge", "responses": "edge", "keepalive": "keepalive", "burst": "burst",
-    "length": "long", "buffering": "streams", "lifetimes": "streams",
+    "length": "long", "buffering": "streams", "lifetimes": "streams", "resumed": "streams",
 }  # fmt: skip
 """Kind → the bundled suite that asks it."""
 _DEMO = "demo"

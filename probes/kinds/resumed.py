@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from probes.arrivals import How
 from probes.budget import PROMPT_TOKENS
 from probes.kinds.buffering import findings as say
+from probes.kinds.buffering.findings import TO_THE_ORIGIN
 from probes.kinds.buffering.knobs import advice
 from probes.kinds.buffering.trials import Looked
 from probes.kinds.by_us import by_us
@@ -130,7 +131,7 @@ def _not_begun(case: Case, posts: Sequence[Call]) -> list[Finding]:
         detail=(("seen", f"through {listed(clients_of(odd))}"),),
         advice=f"Ask for a longer one (--set tokens={4 * int(case.params['tokens'])}) or leave it "
         f"{'sooner' if over else 'later'} (--set seconds=…).",
-        next_test=None if over else "the suite streams: is a stream by POST held back as well?",
+        next_test=None,
     )  # fmt: skip
     return [found]
 
@@ -208,7 +209,7 @@ def _held(
         client=held[0].get.trial.client if len(held) == 1 else None,
         title="Fetched by GET the stream is held back until it is over, and by POST it flows, through "
         f"{listed(clients_of([pair.get for pair in held]))}",
-        detail=(*rows, ("because", because)), advice=advice(None, products), next_test=say.TO_THE_ORIGIN,
+        detail=(*rows, ("because", because)), advice=advice(None, products), next_test=TO_THE_ORIGIN,
         confidence=Confidence.HIGH if len(held) >= REPEATS else Confidence.MEDIUM, **fields,
     )  # fmt: skip
 
