@@ -53,6 +53,8 @@ class Pair(NamedTuple):
         came, over = Looked(self.get), Looked(self.again)
         if not (came.usable and over.usable):
             return Way.UNTOLD
+        if came.arrivals.how is How.STEPS:
+            return Way.HELD if Looked(self.post).flows else Way.UNTOLD
         if came.arrivals.how is not How.WHOLE:
             flows = came.flows and came.arrivals.waited < came.arrivals.span
             return Way.FLOWS if flows else Way.UNTOLD
@@ -198,19 +200,28 @@ def _told(case: Case, pairs: Sequence[Pair]) -> Finding:
 def _held(
     case: Case, shown: Pair, held: Sequence[Pair], rows: list[tuple[str, str]], fields: dict[str, Any]
 ) -> Finding:
-    last, waited = shown.get.last, Looked(shown.get).arrivals.waited
+    came, last = Looked(shown.get), shown.get.last
+    steps = came.arrivals.how is How.STEPS
+    confidence = Confidence.HIGH if len(held) >= REPEATS else Confidence.MEDIUM
+    if steps and say.proof(came) is None:  # an API that looks for news now and then gives out steps, too
+        fields |= {"verdict": Verdict.WARN}
+        confidence = Confidence.LOW
+    waited = came.arrivals.waited
     products = last.attribution.transit if last is not None and last.attribution is not None else ()
     because = (
-        f"text that had come by POST before came by GET {duration(waited)} after it was asked for, with the end: "
+        f"by POST it came as it was made: the same answer, the same minute, another method; {say.proof(came) or 'who gathers the steps is not known'}"
+        if steps
+        else f"text that had come by POST before came by GET {duration(waited)} after it was asked for, with the end: "
         "the same answer, the same minute, another method"
     )
     return conclude(
         case, "stream.buffered", last, layer=Layer.UNKNOWN, product=None, vendor_code=None,
         client=held[0].get.trial.client if len(held) == 1 else None,
-        title="Fetched by GET the stream is held back until it is over, and by POST it flows, through "
+        title=f"Fetched by GET the stream is {'given out in steps' if steps else 'held back until it is over'}, and by POST "
+        "it flows, through "
         f"{listed(clients_of([pair.get for pair in held]))}",
         detail=(*rows, ("because", because)), advice=advice(None, products), next_test=TO_THE_ORIGIN,
-        confidence=Confidence.HIGH if len(held) >= REPEATS else Confidence.MEDIUM, **fields,
+        confidence=confidence, **fields,
     )  # fmt: skip
 
 
