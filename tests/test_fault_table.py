@@ -50,7 +50,7 @@ OVERRIDES = {
 
 APART = {
     "buffering": "version: 1\nname: streams\ncases: [{kind: buffering, with: {tokens: 160, prompt_tokens: 2500}}]\n",
-    "resumed": "version: 1\nname: streams\ncases: [{kind: resumed, with: {stored: true, tokens: 120, seconds: 4}}]\n",
+    "resumed": "version: 1\nname: streams\ncases: [{kind: resumed, with: {stored: true, tokens: 200, seconds: 4}}]\n",
     "lifetimes": "version: 1\nname: streams\ncases: [{kind: lifetimes, with: {streams: 4}}]\n",
 }
 """Kinds of the suite `streams` that look at when bytes come: alone, and in a time that a busy machine can keep to."""
@@ -66,8 +66,8 @@ def run_of(
             file = Path(folder) / "apart.yaml"
             file.write_text(APART[apart])
             # Several streams at once, and slow ones, for a busy machine to keep up with.
-            tpot = 0.1 if apart == "resumed" else 0.02
-            return _run(fault, str(file), api, profile, 0.2, {"tpot": tpot, "prefill": 0.2}, 4, {})
+            tpot, together = (0.1, 5) if apart == "resumed" else (0.02, 4)
+            return _run(fault, str(file), api, profile, 0.2, {"tpot": tpot, "prefill": 0.2}, together, {})
     # Smoke's small answers must not take a lab minute; the long suite needs the slow model.
     speed = {"long": {}, "streams": {"tpot": 0.1, "prefill": 0.5}}.get(suite, {"tpot": 0.02, "prefill": 0.2})
     together = 20 if suite == "burst" else 4

@@ -49,6 +49,13 @@ def at_once(after):
 
 
 BEGUN = stream([0.2 + k * 0.1 for k in range(28)], error=LEFT, tokens=28, terminal=None, finish_reason=None, complete=False)  # fmt: skip
+
+
+def at_once_then_left():
+    """One burst in which all came, and no end."""
+    return replace(BEGUN, chunk_times=tuple(2.9 + k * 0.0001 for k in range(28)))
+
+
 SILENT = stream([0.2], error=LEFT, tokens=0, terminal=None, finish_reason=None, complete=False)
 SOON = at_once(0.02)
 
@@ -91,6 +98,18 @@ def test_held_for_one_client_of_several():
     found = the(findings)
     assert (found.client, found.confidence) == ("curl", Confidence.MEDIUM)
     assert (found.observed.k, found.observed.n) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "post, verdict",
+    [(BEGUN, Verdict.WARN), (at_once_then_left(), Verdict.INCONCLUSIVE)],
+    ids=["by POST it flows", "by POST it does not"],
+)
+def test_given_out_in_steps(post, verdict):
+    """Events in groups may be the API's own way: a warning, and only where the same answer flowed before."""
+    steps = stream([0.1 + k // 16 * 2.0 + k % 16 * 0.0001 for k in range(64)])
+    found = the(told(asked(), server(steps, post=post))[0])
+    assert found.verdict is verdict, as_text([found])
 
 
 def test_what_comes_as_it_is_made():

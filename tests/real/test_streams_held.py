@@ -170,3 +170,28 @@ def test_http2_that_a_server_does_not_speak(edgeprobe, monkeypatch, tmp_path):
     with by_version(edgeprobe, monkeypatch, tmp_path, AS_NGINX_COMES, FLOWING, http2=False) as (found, _):
         assert (found["code"], found["factor"]) == ("stream.buffered", None), found
         assert "the server agreed on HTTP/1.1 where HTTP/2 was offered" in found["detail"]
+
+
+# --- one method beside the other -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "passed on"])
+def test_a_stream_that_is_fetched_by_get(edgeprobe, monkeypatch, tmp_path, held):
+    """Where nginx buffers the path of stored responses alone, those that are begun by POST flow."""
+    with an_api() as origin:
+        stored = f"location ~ ^/v1/responses/ {{ proxy_pass http://{at(origin)}; {AS_NGINX_COMES if held else FLOWING} }}"
+        with nginx(tmp_path, at(origin), stored) as base_url:
+            suite = tmp_path / "fetched.yaml"
+            suite.write_text(
+                "version: 1\nname: fetched\ncases:\n  - {kind: resumed, clients: [openai-py, httpx, curl]}\n"
+            )
+            flags = ("--endpoint", "responses", "--set", "stored=true", "--set", "tokens=500")
+            run = ask(edgeprobe, monkeypatch, str(suite), base_url, *flags)
+    found, *more = [f for f in run.document["findings"] if f["kind"] == "resumed"]
+    assert not more, (found, more)
+    if held:
+        assert (found["code"], found["verdict"]) == ("stream.buffered", "fail"), found
+        assert found["observed"] == {"k": 3, "n": 3}
+        assert "nginx" in found["advice"]
+    else:
+        assert (found["code"], found["verdict"]) == ("ok", "pass"), found

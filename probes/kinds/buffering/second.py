@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from probes.kinds.buffering import findings as say
 from probes.kinds.buffering import versions
+from probes.kinds.buffering.findings import TO_THE_ORIGIN
 from probes.kinds.buffering.trials import Looked, held
 from probes.kinds.conclude import not_sent
 from probes.model import Confidence, Factor, Layer, Observed, Reason
@@ -51,5 +52,5 @@ def _told(case: Case, looked: Looked, twin: Twin) -> Finding:
         factor=Factor.HTTP_VERSION, control=control.id, variant=variant.id,
         confounders=confounders(control, variant, say.meant(Factor.HTTP_VERSION)),
         observed=Observed(twin.variant.k, twin.variant.n), confidence=Confidence.HIGH,
-        next_test=say.TO_THE_ORIGIN,
+        next_test=TO_THE_ORIGIN,
     )  # fmt: skip
