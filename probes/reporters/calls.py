@@ -20,10 +20,10 @@ MOST = 300
 _SAID = 300
 _KEY = (
     ("tokens", "▙", "the answer so far, in parts: what one event of the stream brings, often one token"),
-    ("gaps", "█", "silence: no token for much longer than usual"),
+    ("gaps", "█", "silence: no token for much longer than usual, or none until all came at once"),
     ("beats", "◆", "heartbeat: a comment or a ping, which keeps the connection open and says nothing"),
     ("ink", "✓", "whole: a finish reason, then the end marker"),
-    ("ends", "✗", "cut, or ended without what a whole answer ends with"),
+    ("ends", "✗", "not as it should be: cut, damaged, or ended without what a whole answer ends with"),
 )
 _TERMS = (
     (
@@ -99,7 +99,7 @@ def _explained(*, plots: bool) -> Iterator[str]:
         "<p>Time runs to the right, from the moment the request was sent whole; the line climbs with each part of the answer. A healthy "
         "stream is flat until its first token, then climbs evenly to the end. A flat stretch is a user who waits. A line "
         "that stays flat and then jumps is an answer that somebody on the way held back until it was whole; a line of even stairs "
-        "is one that was given out in portions, each when a buffer was full. A line that stops at ✗ is an answer that was cut: "
+        "is one that was given out in portions, each when a buffer was full. A line that stops early, at ✗, is an answer that was cut: "
         "who asked got the part below it, and often no error.</p>"
     )
     yield "<dl>"

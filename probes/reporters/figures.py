@@ -189,4 +189,4 @@ def last_words(exchange: Exchange) -> Iterator[str]:
 
 def plotted(exchange: Exchange) -> bool:
     """Whether there is something to plot."""
-    return is_stream(exchange) and bool(exchange.event_times or exchange.chunk_times)
+    return is_stream(exchange) and bool(exchange.event_times)

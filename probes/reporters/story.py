@@ -37,8 +37,6 @@ _MARKERS = {
 }
 _OTHERS = frozenset({"response.incomplete", "response.failed"})
 _MOMENT = 1e-3
-_AT_ONCE, _BURST, _MANY = 0.02, 0.5, 8
-"""Of the whole time, and in seconds: so many parts that come within are one burst."""
 _TAIL = 1.0
 """Seconds after the last token that are worth a word where the answer is whole."""
 _SAID = 120
@@ -83,7 +81,7 @@ def _stream(track: Track) -> Iterator[str]:
 def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
     first, last = arrivals[0][0], arrivals[-1][0]
     n, early = sum(tokens for _, tokens in arrivals), sum(at < first for at in track.beats)
-    if n >= _MANY and last - first <= min(_AT_ONCE * track.end, _BURST):
+    if track.at_once:
         alive = f" but {_beats(early)}" if early else ""
         within = f", within {duration(last - first)}" if last - first >= _MOMENT else ""
         yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once{within}"
@@ -176,7 +174,8 @@ def _marked(track: Track, usual: str) -> str:
         return f"it ends with {marker} as if all were well, but its finish reason is {reason}, so the answer is not whole"
     if seen.error is not None:
         return ""
-    return f"whole after {duration(track.end)}, with its finish reason ({reason}) and {marker}"
+    whole = seen.attribution is None or seen.attribution.code == "ok"
+    return f"{'whole' if whole else 'over'} after {duration(track.end)}, with its finish reason ({reason}) and {marker}"
 
 
 def _damage(seen: Exchange) -> Iterator[str]:

@@ -42,6 +42,9 @@ _LONG = 0.25
 _APART = 5
 """How many times as long as the usual gap between two tokens."""
 
+_AT_ONCE, _BURST, _MANY = 0.05, 0.5, 8
+"""Of the whole time, and in seconds: so many parts that come within are one burst."""
+
 
 class Seen(NamedTuple):
     """An exchange, and the call that it is of."""
@@ -85,16 +88,15 @@ class Track:
 
     @cached_property
     def arrivals(self) -> list[tuple[float, int]]:
-        """(when, how many) of the parts of an answer that came: chunks with tokens of any channel; for a run that kept no
-        events each chunk of a body; for what is no stream the tokens that its usage names, all at its end.
+        """(when, how many) of the parts of an answer that came: events with tokens of any channel; for what is no stream the
+        tokens that its usage names, all at its end.
         """
         seen = self.exchange
         if not is_stream(seen):
             good = seen.error is None and 200 <= (seen.status or 0) < 300
             return [(self.end, _completion(seen.facts.get("usage")))] if good and seen.body_bytes else []
-        times = seen.event_times or (() if seen.facts.get("heartbeats") is not None else seen.chunk_times)
-        kinds = seen.event_kinds or _TOKENS[0] * len(times)
-        came = Counter(self.since(at) for at, kind in zip(times, kinds, strict=False) if kind in _TOKENS)
+        pairs = zip(seen.event_times, seen.event_kinds, strict=False)
+        came = Counter(self.since(at) for at, kind in pairs if kind in _TOKENS)
         return sorted(came.items())
 
     @cached_property
@@ -117,6 +119,14 @@ class Track:
         """The silences that stand out from the stream's own pace."""
         usual = [later - earlier for (earlier, _), (later, _) in pairwise(self.arrivals)]
         return self.silences(max(_LONG, self.end / 50, _APART * median(usual) if usual else 0.0))
+
+    @cached_property
+    def at_once(self) -> bool:
+        """Many parts came within a moment, after a wait that is far longer: an answer that was held back, or a fast model's."""
+        came = self.arrivals
+        if not is_stream(self.exchange) or sum(n for _, n in came) < _MANY:
+            return False
+        return came[-1][0] - came[0][0] <= min(_AT_ONCE * self.end, _BURST)
 
     @property
     def outcome(self) -> str:
@@ -164,7 +174,8 @@ def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen])
         return []
     if control is None or variant is None:
         return []
-    labels = _labels(finding.factor or Factor.STREAM, control, variant)
+    factor = finding.factor or (Factor.STREAM if finding.kind == "length" else Factor.LENGTH)
+    labels = _labels(factor, control, variant)
     return [Track(label, 0.0, side.exchange) for label, side in zip(labels, (control, variant), strict=True)]
 
 

@@ -137,6 +137,14 @@ def test_how_many_of_how_many():
     assert "straight to the origin" in (found.next_test or "")
 
 
+def test_what_the_pace_makes_within_the_resolution_was_not_held():
+    """A clock that is coarse for the pace, and a lag of our own at the end, show parts at once that came one by one."""
+    assert [s.behind for s in silences(stream(*STEADY * 8, ("v", 60.0), *STEADY), resolution=0.5)] == [0]
+    held = [*STEADY, ("v", 60.0), *[("v", 0.0)] * 200]
+    assert [s.behind for s in silences(stream(*held))] == [201]
+    assert [s.behind for s in silences(stream(*held, stalls=[(62.0, 63.1)]))] == [0]
+
+
 def test_where_in_the_stream():
     """By the parts before it; times are those of the exchange."""
     (found,) = silences(stream(*still(60.0)))

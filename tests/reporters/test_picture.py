@@ -40,7 +40,14 @@ def streamed(first=1.8, last=190.3, chunks=(), error=None, **more):
         **more,
     }
     return attributed(
-        replace(found, id=STREAM, timeline=Timeline(upload_end=0.0, **times), chunk_times=tuple(chunks))
+        replace(
+            found,
+            id=STREAM,
+            timeline=Timeline(upload_end=0.0, **times),
+            chunk_times=tuple(chunks),
+            event_times=tuple(chunks),
+            event_kinds="v" * len(chunks),
+        )
     )
 
 

@@ -84,7 +84,7 @@ STORIES = {
     ),
     "damaged characters": (
         judged("stream.corrupted", events(STEADY), replacement_chars=3),
-        f"{BEGINS}; characters of its text are damaged; whole after 20.0 s, with its finish reason (stop) and [DONE].",
+        f"{BEGINS}; characters of its text are damaged; over after 20.0 s, with its finish reason (stop) and [DONE].",
     ),
     "another content type": (
         with_facts(replace(events(STEADY), headers={"content-type": ["text/html"]}), sniffed=True),

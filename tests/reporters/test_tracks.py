@@ -50,6 +50,13 @@ def test_the_sides_of_a_twin(factor, differs, labels):
     assert [track.exchange.id for track in found] == [STREAM, WHOLE]
 
 
+def test_a_pair_without_a_factor():
+    """Two streams of another length beside each other are no streamed and unstreamed answer."""
+    seen = {STREAM: side(STREAM), WHOLE: side(WHOLE)}
+    found = tracks(replace(TWIN, factor=None, kind="buffering"), seen)
+    assert [track.label for track in found] == ["shorter", "longer"]
+
+
 def test_no_more_streams_than_can_be_looked_at():
     """Of a finding that many clients share."""
     seen = {str(n): side(str(n), client=f"c{n}") for n in range(MOST + 3)}
@@ -65,7 +72,6 @@ def test_a_passed_twin_shows_its_streams():
 ARRIVALS = {
     "each channel counts, nothing else does": (events("ovrkcpbexd"), [2.0, 3.0, 4.0]),
     "nothing but comments": (events("ccc"), []),
-    "a run that kept no events": (streamed(1.0, 3.0, (1.0, 2.0, 3.0)), [1.0, 2.0, 3.0]),
     "an error page": (page(), []),
 }
 

@@ -14,6 +14,7 @@ from probes import timers
 from probes.arrivals import FEWEST, RESOLUTION, How, arrivals
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.length.clock import LIBRARIES
+from probes.kinds.streaming.clocks import stalled
 from probes.kinds.words import clients_of, duration, listed
 from probes.model import Confidence, Figure, Layer, Observed, Verdict
 
@@ -30,7 +31,8 @@ _TIMES = 20
 """Times the usual gap, the server's own or the promised one, whichever is longer."""
 _FINE = 10
 """Times the resolution that all other gaps take together: what came faster came in portions."""
-_AT_ONCE = 8
+_AT_ONCE, _PLAINLY = 8, 3
+"""Parts behind a silence, and times what the stream's pace makes in that moment: so many were held."""
 _TOKENS, _QUIET = "vrk", {"c": "comment", "p": "ping", "b": "blank", "o": "event without text"}
 _FEW = 3
 """Silences: more of them in a stream that comes in steps are a buffer's, which is another question's."""
@@ -46,9 +48,10 @@ _NAMED = 3
 
 
 class Silence(NamedTuple):
-    """From `begin` to `end`; `seconds` of it are not our own lag's. `before`: parts that had come. `usual`: seconds from one
-    part to the next. `alive`: what came meanwhile, by kind, and `apart` how long no byte did. `then`: the letter of the part
-    that ended it, empty where that was the stream's end. `behind`: parts that came with that one.
+    """From `begin` to `end`; `seconds` of it are not our own lag's. `before`: parts that had come. `usual`: seconds for
+    each part else. `alive`: what came meanwhile, by kind, and `apart` how long no byte did. `then`: the letter of the part
+    that ended it, empty where that was the stream's end. `behind`: parts that came with that one at once, 0
+    where they are no more than its pace and our clock account for.
     """
 
     begin: float
@@ -118,6 +121,7 @@ def silences(exchange: Exchange, resolution: float = RESOLUTION, promised: float
     if len(usual) < FEWEST or sum(usual) < _FINE * resolution:
         return []
     pace = max(median(gaps), sum(usual) / len(usual))
+    each = sum(usual) / len(times)
     least = max(PATIENCE, _TIMES * max(pace, promised))
     found = []
     for begin, end in pairwise(moments):
@@ -125,11 +129,14 @@ def silences(exchange: Exchange, resolution: float = RESOLUTION, promised: float
         seconds = end - begin - _ours(exchange, begin, end)
         if seconds < least or parts[before - 1][1] == "r":
             continue
-        behind = bisect_right(times, end + max(2 * resolution, pace)) - before
+        behind = bisect_right(times, end + 2 * resolution) - before
+        made = 2 * resolution / each if each else 0.0
+        if behind < _AT_ONCE + _PLAINLY * made or stalled(exchange, end):
+            behind = 0
         then = parts[before][1] if before < len(parts) else ""
         alive = _alive(columns, begin, end)
         apart = _apart(exchange.chunk_times, begin, end)
-        found.append(Silence(begin, end, seconds, before, pace, alive, apart, then, behind))
+        found.append(Silence(begin, end, seconds, before, each, alive, apart, then, behind))
     return [] if len(found) > _FEW and arrivals(exchange, resolution).how is How.STEPS else found
 
 
@@ -203,7 +210,7 @@ def _rows(silence: Silence, excused: str) -> Iterator[tuple[str, str]]:
         yield "too long", f"for whoever waits no longer by default: {given_up}"
     if excused:
         yield "because", f"{excused}; so this need not be a fault"
-    elif silence.behind >= _AT_ONCE:
+    elif silence.behind:
         yield (
             "because",
             f"{silence.behind} parts came at once behind it: they were made meanwhile, and something held them",
