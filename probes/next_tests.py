@@ -52,7 +52,6 @@ TESTS = (
     Test(r"without (?:the|any) proxy", None, change="no proxy"),
     Test(r"the same base URL with https", None, change="https"),
     Test(r"with stream on", "long", made_by=("length",)),
-    Test(r"the suite streams", "streams"),
     Test(r"suite identity|vary client|another client|fewest headers|with curl's user agent", "identity", made_by=("identity",)),
     Test(r"bodies of half the size|bodies around 1 MiB|with a small body", "identity", ("--set", "sizes=65536,1048576"), ("identity",)),
     Test(r"with (?:the stage or )?/v1 added or removed", "smoke", made_by=("completion", "streaming")),
