@@ -11,7 +11,7 @@ from probes.kinds.completion import bound as bound_of_one
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.promised import missed
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.streaming import parsers, seen, silences, usage
+from probes.kinds.streaming import ends, parsers, seen, silences, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
 from probes.kinds.streaming.clocks import stalled, timed
 from probes.kinds.words import clients_of, listed
@@ -62,7 +62,7 @@ def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None
     own = [call for call in calls if call.last is not None and call.last.id in finding.evidence]
     sdks = parsers.sdk_clients(case)
     rows = [*seen.rows(finding, own, sdks), *parsers.rows(finding, own)]
-    found = replace(finding, figures={**finding.figures, **seen.figures(finding, own)})
+    found = replace(finding, figures={**finding.figures, **ends.figures(finding, own)})
     if finding.verdict is Verdict.PASS:
         exchanges = [call.last for call in own if call.last is not None]
         measured = timed(exchanges, _side_by_side(case))
