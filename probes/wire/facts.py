@@ -121,6 +121,7 @@ class Facts:
             "usages": said.usages,
             "usage_conflict": said.usage_conflict,
             "after_end": said.after_end,
+            "repeats": said.repeats,
             "errors": said.errors,
             "response_id": said.response_id,
             "tool_calls": said.tools.result(),

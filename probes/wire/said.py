@@ -42,11 +42,11 @@ class Said:
         self.tokens = 0
         self.channels: dict[str, int] = {}
         self.text_chars = 0
-        self.after_end = 0
+        self.after_end = self.repeats = 0
         self.usage_conflict: dict[str, list[int]] = {}
         self.damage = Damage()
         self.tools = ToolCalls()
-        self._letter = "o"
+        self._letter, self._text = "o", ""
 
     def event(self, kind: str, body: dict[str, Any], at: float) -> str:
         """Takes in one event of type `kind`; returns its letter: a token's channel, `e` an error, `p` a ping, else `o`."""
@@ -90,6 +90,8 @@ class Said:
             self.after_end += 1  # no client that stops at the end marker sees it
             return
         self.damage.text(channel, text)
+        self.repeats += bool(text) and text == self._text
+        self._text = text
         self.tokens += 1
         self.channels[channel] = self.channels.get(channel, 0) + 1
         self.marks.setdefault("first_token", at)

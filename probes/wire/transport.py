@@ -191,10 +191,7 @@ class _Observed:
         except GeneratorExit:
             raise
         except BaseException as error:
-            # A client that cancels its own reading closes early, as openai 3.57 does 0.1 s after the end marker
-            # (openai/_streaming_cleanup.py); its time-outs are errors of another name by here.
-            if not isinstance(error, asyncio.CancelledError) or self._call.stopped is not None:
-                self._tape.failed(error)
+            self._tape.failed(error)
             raise
         if self._call.stopped is None or self._tape.framed:
             self._tape.whole()

@@ -53,6 +53,7 @@ def told(
 ) -> list[Finding]:
     """What was found of streams by their outcome, with all that there is to say beside it, and of it."""
     more = [*parsers.unsafe(case, calls), *usage.uncounted(case, calls), *usage.counted_twice(case, calls)]
+    more += usage.implausible(case, calls)
     more += silences.stood(case, calls, _side_by_side(case))
     return [_told(case, finding, calls, proof) for finding in found] + more
 
@@ -63,21 +64,28 @@ def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None
     sdks = parsers.sdk_clients(case)
     rows = [*seen.rows(finding, own, sdks), *parsers.rows(finding, own)]
     found = replace(finding, figures={**finding.figures, **ends.figures(finding, own)})
-    if finding.verdict is Verdict.PASS:
+    if finding.verdict is Verdict.PASS or finding.code == "stream.no_end":
         exchanges = [call.last for call in own if call.last is not None]
         measured = timed(exchanges, _side_by_side(case))
-        rows = [*measured.rows, *rows, *(usage.rows(exchanges[-1]) if exchanges else ())]
+        rows = [
+            *measured.rows,
+            *rows,
+            *usage.parts(exchanges),
+            *(usage.rows(exchanges[-1]) if exchanges else ()),
+        ]
         rows += (
             [("no reason", f"no finish reason comes, as always from this endpoint: {proof}")] if proof else []
         )
         found = replace(
-            found, figures=measured.figures, conditions={**finding.conditions, **measured.conditions}
+            found,
+            figures={**found.figures, **measured.figures},
+            conditions={**finding.conditions, **measured.conditions},
         )
     if finding.code == "client.parser":
         found = replace(
             found, title=f"{listed(clients_of(own))} cannot read a stream that keeps to the standard"
         )
-    return replace(found, detail=(*finding.detail, *rows))
+    return replace(found, **seen.otherwise(finding, own), detail=(*finding.detail, *rows))
 
 
 def _side_by_side(case: Case) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probes.kinds.streaming import ends
 from probes.kinds.words import duration, listed
+from probes.model import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from probes.model import Call, Exchange, Finding
 
 SDKS = frozenset({"openai_sdk", "anthropic_sdk"})
+_SAID = 160
 _SILENT_FROM = 5.0
 """Seconds without an event that are worth a word."""
 _NO_CHOICES = (
@@ -50,6 +53,27 @@ def rows(finding: Finding, calls: Sequence[Call], sdks: frozenset[str]) -> list[
     return found
 
 
+def otherwise(finding: Finding, calls: Sequence[Call]) -> dict[str, Any]:
+    """Fields that its code's own words would tell wrong."""
+    exchanges = [call.last for call in calls if call.last is not None]
+    if not exchanges:
+        return {}
+    made = [e.attribution.extracted for e in exchanges if e.attribution is not None]
+    if finding.code == "stream.corrupted" and made and all(each.get("maybe") for each in made):
+        return {"verdict": Verdict.WARN, "title": "A character of the text may be lost"}
+    if finding.code == "stream.malformed" and made and all(each.get("after_end") for each in made):
+        return {
+            "title": "Text comes behind the end marker",
+            "advice": "Send the end marker last; clients stop reading there.",
+        }
+    nothing = not any(exchange.facts.get("tokens") for exchange in exchanges)
+    if finding.code == "stream.masked" and nothing and all(e.facts.get("errors") for e in exchanges):
+        return {"title": "An error came in place of the answer, with a tidy end marker behind it"}
+    if finding.code == "stream.error_event" and nothing:
+        return {"title": "An error came in place of the answer, inside a stream"}
+    return {}
+
+
 def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
     facts = exchange.facts
     made = exchange.attribution.extracted if exchange.attribution is not None else {}
@@ -69,6 +93,8 @@ def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
         found.append(("tool call", f"the arguments of {whose} are JSON that breaks off"))
     if facts.get("unfinished"):
         found.append(("cut in", f"an event that begins {str(facts['unfinished'])[:60]!r}"))
+    if errors := facts.get("errors"):
+        found.append(("says", f"{_in_line(errors[0])!r}"))
     if status := made.get("logical_status"):
         delivered = (
             "output was delivered, so a retry pays for it again"
@@ -82,6 +108,12 @@ def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def _in_line(error: object) -> str:
+    """The one piece of evidence, as it came."""
+    said = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    return said[:_SAID]
 
 
 def _lacking(exchange: Exchange) -> list[tuple[str, str]]:
