@@ -8,8 +8,10 @@ import pytest
 from canned import ALL, HTTPX, OPENAI, Server, answer, as_text, attributed, case, told
 from exchanges import exchange, stream_facts
 
+from probes.kinds import KINDS
+from probes.kinds.streaming.by_route import MOST_PAIRS
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, stalled, timed
-from probes.model import Raised, Slo, Timeline, Verdict
+from probes.model import Confidence, Factor, Layer, NotSent, Raised, Route, Slo, Timeline, Verdict
 from probes.runner import judge
 
 EVENTS = {"content-type": "text/event-stream"}
@@ -343,3 +345,73 @@ def test_half_a_tool_call_is_a_cut_unless_the_cap_made_it_so(reason, code):
         lambda _: stream(finish_reason=reason, tool_calls={"n": 1, "cut": 1}),
     )
     assert findings[0].code == code, as_text(findings)
+
+
+# --- which way a stream breaks ---------------------------------------------------------------------------
+
+CUT = {"terminal": None, "finish_reason": None, "usage": None}
+
+
+def forked(**params):
+    asked = case("streaming", (OPENAI,), **params)
+    routes = {**asked.target.routes, "origin": Route("origin", "http://o.example/v1")}
+    return replace(asked, target=replace(asked.target, routes=routes))
+
+
+def by_way(edge, origin):
+    """What `told` finds where each route answers so; a list is taken one by one."""
+
+    def mind(asked):
+        answers = origin if asked.trial.route == "origin" else edge
+        answered = answers.pop(0) if isinstance(answers, list) else answers
+        return answered if isinstance(answered, NotSent | str) else stream(**answered)
+
+    return told(forked(), mind)[0]
+
+
+def test_what_breaks_on_the_way_is_the_edges():
+    """Whole straight to the origin, three of three, and broken over the edge: the way is the factor."""
+    [found] = by_way(CUT, {})
+    assert (found.code, found.layer, found.factor) == ("stream.truncated", Layer.EDGE, Factor.ROUTE)
+    assert found.control
+    assert found.variant
+    assert found.confidence is Confidence.HIGH
+    assert "0 of 3 straight to the origin, 3 of 3 over edge" in dict(found.detail)["by route"]
+
+
+def test_what_breaks_without_the_edge_is_not_the_edges():
+    """Broken on both ways: it is made behind the edge, and nothing is claimed of the way."""
+    [found] = by_way(CUT, CUT)
+    assert (found.layer, found.factor, found.confidence) == (Layer.ORIGIN, None, Confidence.MEDIUM)
+
+
+@pytest.mark.parametrize(
+    "origin", ["key", "unreachable", NotSent.BUDGET], ids=["refused", "no answer", "no budget"]
+)
+def test_a_way_that_says_nothing_leaves_the_layer_unknown(origin):
+    """An origin that does not answer with a stream is no control."""
+    found = by_way(CUT, {"key": "rejected", "unreachable": "timeout"}.get(origin, origin))[0]
+    assert (found.code, found.layer, found.factor) == ("stream.truncated", Layer.UNKNOWN, None)
+    assert "by route" in dict(found.detail)
+
+
+def test_now_and_then_on_both_ways_tells_nothing():
+    """Mixed sides prove no factor."""
+    origin = [CUT, {}, CUT, {}, CUT, {}]
+    [found] = by_way(CUT, origin)
+    assert (found.layer, found.factor) == (Layer.UNKNOWN, None)
+    assert "3 of 6 straight to the origin" in dict(found.detail)["by route"]
+
+
+def test_a_good_stream_is_not_asked_for_by_another_way():
+    """Twins are bought for what broke alone."""
+    asked = []
+    told(forked(), lambda a: asked.append(a.trial.route) or stream())
+    assert set(asked) == {"edge"}
+
+
+def test_a_case_with_two_routes_is_bounded_by_what_its_twins_cost():
+    """A plan names the worst case."""
+    one, two = (KINDS["streaming"].bound(each) for each in (case("streaming", (OPENAI,)), forked()))
+    assert two.requests == one.requests + 2 * MOST_PAIRS
+    assert two.tokens > one.tokens

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from probes.arrivals import How, made
 from probes.kinds.buffering.knobs import advice
-from probes.kinds.buffering.trials import ORIGIN
 from probes.kinds.conclude import conclude
 from probes.kinds.length.limits import conditions
+from probes.kinds.streaming.by_route import ORIGIN
 from probes.kinds.words import duration
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict
 from probes.twins import confounders

@@ -11,6 +11,7 @@ from probes.kinds.buffering import versions
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import is_good
 from probes.kinds.length.pace import by_preference as preferred
+from probes.kinds.streaming.by_route import ORIGIN
 from probes.kinds.streaming.silences import silences
 from probes.kinds.words import duration
 from probes.model import Ask, Factor, Trial
@@ -18,7 +19,6 @@ from probes.model import Ask, Factor, Trial
 if TYPE_CHECKING:
     from probes.model import Call, Case, Client, Exchange
 
-ORIGIN = "origin"
 _HELD, _SEEN = frozenset({How.WHOLE, How.STEPS}), frozenset({How.WHOLE, How.STEPS, How.FLOWS})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged_or_astray
 from probes.kinds.completion import bound as bound_of_one
@@ -13,6 +14,7 @@ from probes.kinds.promised import missed
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.streaming import ends, parsers, seen, silences, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
+from probes.kinds.streaming.by_route import by_route, pairs
 from probes.kinds.streaming.clocks import stalled, timed
 from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Reason, Verdict
@@ -40,7 +42,8 @@ def streaming(case: Case) -> Flow:
     calls, proof = yield from learn(case, calls)
     calls = as_read(case, calls)
     found = yield from judged_or_astray(case, calls, _WHAT[recipe])
-    return told(case, calls, found, proof) + _promised(case, calls)
+    found = yield from by_route(case, calls, told(case, calls, found, proof))
+    return found + _promised(case, calls)
 
 
 def as_read(case: Case, calls: Sequence[Call]) -> list[Call]:
@@ -139,8 +142,10 @@ def _refuses(call: Call) -> bool:
 
 def bound(case: Case) -> Bound:
     once = bound_of_one(case)
-    proofs = 1 + PROOFS
-    return Bound(once.requests + proofs, once.tokens + proofs * CAP * (1 + AGAIN), once.seconds)
+    proofs, twins = 1 + PROOFS, 2 * pairs(case)
+    each = PROMPT_TOKENS + int(case.params["cap"])
+    tokens = once.tokens + proofs * CAP * (1 + AGAIN) + twins * each
+    return Bound(once.requests + proofs + twins, tokens, once.seconds)
 
 
 SPEC = KindSpec(

@@ -103,6 +103,10 @@ def stood(case: Case, calls: Sequence[Call], concurrency: int) -> list[Finding]:
     ]  # fmt: skip
 
 
+def stands_still(case: Case, call: Call) -> bool:
+    return call.last is not None and bool(silences(call.last, *_bounds(case, call)))
+
+
 def _bounds(case: Case, call: Call) -> tuple[float, float]:
     return float(call.conditions.get("resolution", RESOLUTION)), case.target.slo.tpot or 0.0
 
