@@ -125,8 +125,6 @@ def _no_limit(cut: Sequence[Side], together: Together) -> str | None:
         return None
     if own := next(filter(None, map(says_why, exchanges)), None):
         return f"at one age, {together.at:.1f} s, and that of one answer: {own}, so this is no limit"
-    if (chunks := same_chunk(exchanges)) is not None and not clock.timers:
-        return f"at one age, {together.at:.1f} s, and each with {chunks} chunks: a limit and what fails there can't be told apart"
     return None
 
 

@@ -128,14 +128,8 @@ def test_a_promise_is_not_judged_by_tainted_samples():
 
 def ended(error=None, end=100.0, last_byte=99.9, **facts):
     line = replace(LINE, last_token=min(last_byte, end), last_byte=last_byte, end=end)
-    seen = stream(
-        line=line,
-        terminal=None,
-        finish_reason=None,
-        usage=None,
-        tokens=100,
-        **{"complete": not error, **facts},
-    )
+    cut = {"terminal": None, "finish_reason": None, "usage": None, "tokens": 100, "complete": not error}
+    seen = stream(line=line, **{**cut, **facts})
     return attributed(
         replace(
             exchange(200, b"data: {}\n\n", EVENTS, facts=seen.facts, stream=True, error=error), timeline=line
@@ -172,6 +166,105 @@ def test_streams_that_end_at_different_ages_name_no_timer():
     found, rows = only(told(case("streaming"), lambda _: ended(("closed", "body"), end=next(ages)))[0])
     assert found.code == "stream.truncated"
     assert not {"matches", "each time"} & set(rows)
+
+
+@pytest.mark.parametrize(
+    "facts, timer",
+    [
+        ({}, True),
+        ({"terminal": "[DONE]"}, False),
+        ({"finish_reason": "abort"}, False),
+        ({"errors": [{"message": "CUDA out of memory"}]}, False),
+        ({"errors": [{"message": "upstream request timeout"}]}, True),
+        ({"errors": [{"message": "Bad Gateway", "code": 502}]}, True),
+    ],
+    ids=[
+        "nothing said",
+        "a tidy marker at one token",
+        "aborted",
+        "out of memory",
+        "a time-out",
+        "a gateway's error",
+    ],
+)
+def test_a_timer_is_named_where_nothing_else_explains_the_end(facts, timer):
+    """Streams of one prompt that end by themselves, or fail at one token, are of one age, too."""
+    found, rows = only(told(case("streaming"), lambda _: ended(("closed", "body"), **facts))[0])
+    assert found.verdict is Verdict.FAIL
+    assert ("each time" in rows) == timer
+    assert "with 100 chunks, which each had come to" in rows.get(
+        "each time", "with 100 chunks, which each had come to"
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "headers", "how"),
+    [
+        ({"tokens": 0, "errors": [{"message": "x"}]}, {}, "tidily, without its end marker, 99.8 s after the request, before any token"),
+        ({}, {"http_version": "HTTP/1.0"}, "by a close, which is all that ends a body without framing"),
+    ],
+    ids=["no token", "HTTP/1.0"],
+)  # fmt: skip
+def test_an_end_is_told_by_what_came(facts, headers, how):
+    """No chunks that were not coming, and nothing tidy of a bare close."""
+    seen = replace(ended(**facts), conditions=headers)
+    _, rows = only(told(case("streaming"), lambda _: seen)[0])
+    assert rows["ended"].startswith(how)
+
+
+@pytest.mark.parametrize(
+    "facts, code, verdict, row",
+    [
+        ({"terminal": None}, "stream.no_end", Verdict.WARN, ("because", "its end marker did not come")),
+        ({"complete": False}, "stream.no_end", Verdict.WARN, ("because", "the end of its framing did not come")),
+        ({"terminal": None, "unfinished": "[DONE]"}, "stream.no_end", Verdict.WARN, ("because", "no blank line follows")),
+        ({"after_end": 2}, "stream.malformed", Verdict.FAIL, ("because", "2 chunks with text came behind [DONE]")),
+        ({"replacement_chars": 1, "replacement_tail": 0}, "stream.corrupted", Verdict.WARN, ("because", "stands once")),
+        ({"replacement_chars": 2, "replacement_tail": 0, "replacement_seams": 1}, "stream.corrupted", Verdict.FAIL, ("because", "by halves")),
+        ({"replacement_chars": 2, "replacement_tail": 0}, "stream.corrupted", Verdict.FAIL, ("because", "replaced characters")),
+        ({"tool_calls": {"n": 1, "cut": 1}, "finish_reason": "tool_calls"}, "stream.masked", Verdict.FAIL,
+         ("because", "but a tool call breaks off before it")),
+        ({"errors": [{"detail": "Internal Server Error"}], "finish_reason": None, "terminal": None}, "stream.error_event", Verdict.FAIL,
+         ("says", '{"detail": "Internal Server Error"}')),
+    ],
+    ids=["no marker", "no framing", "no blank line", "text behind the end", "one U+FFFD", "by halves", "replaced", "a tool call", "an error"],
+)  # fmt: skip
+def test_what_is_wrong_is_told_as_that(facts, code, verdict, row):
+    """With the evidence itself, and no worse than it is."""
+    found = told(case("streaming"), lambda _: stream(**facts))[0][0]
+    assert (found.code, found.verdict) == (code, verdict)
+    assert row[1] in dict(found.detail)[row[0]]
+
+
+@pytest.mark.parametrize(
+    "facts, codes, tpot",
+    [
+        ({"usage": {"completion_tokens": 3}, "tokens": 120, "text_chars": 400}, ["stream.usage_wrong", "ok"], False),
+        ({"usage": {"completion_tokens": 30}, "tokens": 60, "text_chars": 200, "repeats": 30}, ["stream.corrupted", "ok"], False),
+        ({"usage": {"completion_tokens": 40}, "tokens": 120, "text_chars": 120}, ["ok"], False),
+        ({"usage": {"completion_tokens": 7}, "tokens": 7, "usage_conflict": {"prompt_tokens": [9, 99]}}, ["stream.usage_wrong", "ok"], True),
+        ({"usage": {"completion_tokens": 30}, "tokens": 15, "text_chars": 100}, ["ok"], True),
+        ({"usage": {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 100}}, "tokens": 100}, ["ok"], True),
+    ],
+    ids=["too few", "twice", "parts of tokens", "two prompts", "several a chunk", "reasoning beside"],
+)  # fmt: skip
+def test_a_count_that_cannot_be_right_gives_no_time_per_token(facts, codes, tpot):
+    """More chunks than tokens may be parts of tokens; that many characters in three tokens may not."""
+    found = told(case("streaming"), lambda _: stream(**facts))[0]
+    assert sorted(f.code for f in found) == sorted(codes), as_text(found)
+    assert ("tpot" in next(f for f in found if f.code == "ok").figures) == tpot
+
+
+def test_an_error_in_place_of_an_answer_broke_nothing_off():
+    """Where no token came."""
+    facts = {
+        "errors": [{"message": "no healthy upstream", "code": "503"}],
+        "finish_reason": None,
+        "tokens": 0,
+    }
+    found = told(case("streaming"), lambda _: stream(**facts))[0][0]
+    assert found.code == "stream.masked"
+    assert found.title.startswith("An error came in place of the answer")
 
 
 def test_a_silence_that_was_survived_is_no_idle_timer():

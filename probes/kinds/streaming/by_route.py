@@ -102,7 +102,7 @@ def _told(finding: Finding, pair: Twin, call: Call) -> Finding:
     if control.failed and variant.failed and min(control.n, variant.n) >= REPEATS:
         row = (
             "by route",
-            f"broken {counts}, {through}: not by the edge, which the first of them do not pass",
+            f"broken {counts}, {through}: so it is not the edge that breaks it",
         )
         return replace(
             seen, layer=Layer.ORIGIN, confidence=Confidence.MEDIUM, next_test=None, detail=(*seen.detail, row),
