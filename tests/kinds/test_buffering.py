@@ -476,13 +476,14 @@ def silent(seconds):
     [
         (stream([0.1, 0.11], [20 * len(EVENT)] * 2), Verdict.PASS),
         (stream([0.1]), Verdict.PASS),
+        (stream([0.02, 0.04], conditions={"stalls": [(0.0, 0.04)]}), Verdict.PASS),
         (silent(0.1), Verdict.PASS),
         (flowing(n=6, tpot=2.0), Verdict.PASS),
         (silent(9.0), Verdict.WARN),
         (stream([5.0, 5.001], [3 * len(EVENT)] * 2), Verdict.INCONCLUSIVE),
         (fast(), Verdict.INCONCLUSIVE),
     ],
-    ids=["quick", "one event", "no text", "few, one by one", "no text, late", "few at once, late", "many at once, late"],
+    ids=["quick", "one event", "quick though we were late", "no text", "few, one by one", "no text, late", "few at once, late", "many at once, late"],
 )  # fmt: skip
 def test_what_no_longer_answer_tells(found, verdict):
     """What is over before a reader would notice, or came one by one, is fine; nothing measured is never green; and what came

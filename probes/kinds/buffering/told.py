@@ -50,11 +50,11 @@ def untold(case: Case, looked: Looked, why: str | None = None) -> Finding:
     """What was too short to tell is not called good, unless nobody would have noticed; nor does it speak for a hold."""
     seen = looked.arrivals
     why = why or seen.why or in_words(looked)
+    if _unnoticed(looked):
+        return _passed(case, looked, "The stream is over before anybody would notice a hold", why)
     if seen.ours:
         title = "Whether the stream is held back can't be told: this process itself ran late"
         return unclear(case, looked, title, why, reason=Reason.TAINTED)
-    if _unnoticed(looked):
-        return _passed(case, looked, "The stream is over before anybody would notice a hold", why)
     title = "The stream has too little text to tell whether it is held back"
     return unclear(case, looked, title, why, verdict=Verdict.WARN)
 
