@@ -50,6 +50,23 @@ def test_the_sides_of_a_twin(factor, differs, labels):
     assert [track.exchange.id for track in found] == [STREAM, WHOLE]
 
 
+@pytest.mark.parametrize(
+    "kind, labels",
+    [
+        ("length", ("streamed", "not streamed")),
+        ("buffering", ("shorter", "longer")),
+        ("resumed", ("control", "variant")),
+    ],
+)
+def test_the_sides_of_what_is_put_down_to_no_factor(kind, labels):
+    """By what the kind compares, and by no name where that is not known."""
+    answer = side(WHOLE)
+    request = replace(answer.exchange.request, stream=kind != "length")
+    seen = {STREAM: side(STREAM), WHOLE: Seen(CALL, replace(answer.exchange, request=request))}
+    found = tracks(replace(TWIN, factor=None, kind=kind, evidence=(STREAM, WHOLE)), seen)
+    assert tuple(track.label for track in found) == labels
+
+
 def test_no_more_streams_than_can_be_looked_at():
     """Of a finding that many clients share."""
     seen = {str(n): side(str(n), client=f"c{n}") for n in range(MOST + 3)}
