@@ -27,6 +27,8 @@ _TWINS: Mapping[Factor, tuple[str, str]] = {
     Factor.STREAM: ("streamed", "not streamed"),
     Factor.LENGTH: ("shorter", "longer"),
 }
+_UNNAMED: Mapping[str, Factor] = {"length": Factor.STREAM, "buffering": Factor.LENGTH}
+"""What the sides differ in by the kind, of a finding that puts nothing down to it."""
 _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
     Factor.CLIENT: lambda seen: seen.call.trial.client,
     Factor.ROUTE: lambda seen: seen.call.trial.route,
@@ -174,8 +176,8 @@ def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen])
         return []
     if control is None or variant is None:
         return []
-    factor = finding.factor or (Factor.STREAM if finding.kind == "length" else Factor.LENGTH)
-    labels = _labels(factor, control, variant)
+    factor = finding.factor or _UNNAMED.get(finding.kind)
+    labels = _labels(factor, control, variant) if factor is not None else _NO_NAMES
     return [Track(label, 0.0, side.exchange) for label, side in zip(labels, (control, variant), strict=True)]
 
 
@@ -187,10 +189,10 @@ def _labels(factor: Factor, control: Seen, variant: Seen) -> tuple[str, str]:
         one, other = (str(_SIDES[factor](side))[:_LABEL] for side in (control, variant))
         if one != other:
             return one, other
-    return "control", "variant"
+    return _NO_NAMES
 
 
-_LABEL = 24
+_LABEL, _NO_NAMES = 24, ("control", "variant")
 
 
 def is_stream(exchange: Exchange) -> bool:

@@ -50,11 +50,21 @@ def test_the_sides_of_a_twin(factor, differs, labels):
     assert [track.exchange.id for track in found] == [STREAM, WHOLE]
 
 
-def test_a_pair_without_a_factor():
-    """Two streams of another length beside each other are no streamed and unstreamed answer."""
-    seen = {STREAM: side(STREAM), WHOLE: side(WHOLE)}
-    found = tracks(replace(TWIN, factor=None, kind="buffering"), seen)
-    assert [track.label for track in found] == ["shorter", "longer"]
+@pytest.mark.parametrize(
+    "kind, labels",
+    [
+        ("length", ("streamed", "not streamed")),
+        ("buffering", ("shorter", "longer")),
+        ("resumed", ("control", "variant")),
+    ],
+)
+def test_the_sides_of_what_is_put_down_to_no_factor(kind, labels):
+    """By what the kind compares, and by no name where that is not known."""
+    answer = side(WHOLE)
+    request = replace(answer.exchange.request, stream=kind != "length")
+    seen = {STREAM: side(STREAM), WHOLE: Seen(CALL, replace(answer.exchange, request=request))}
+    found = tracks(replace(TWIN, factor=None, kind=kind, evidence=(STREAM, WHOLE)), seen)
+    assert tuple(track.label for track in found) == labels
 
 
 def test_no_more_streams_than_can_be_looked_at():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def second(case: Case, base: Trial, first: Looked, looked: Looked) -> Flow:
     """Once, and three times beside HTTP/1.1 where it is."""
-    fine = say.fine(case, first if first.flows else looked, looked if looked.flows else None)
+    fine = say.fine(case, first if first.as_made else looked, looked if looked.as_made else None)
     pair = versions.both(case, base)
     if pair is None:
         return [versions.without(fine, versions.why_not(case) or "")]
@@ -29,7 +29,7 @@ def second(case: Case, base: Trial, first: Looked, looked: Looked) -> Flow:
     if not came.looks_held or versions.not_agreed(came.call) is not None:
         why = versions.not_agreed(came.call) or came.arrivals.why or "it did not come whole"
         return [
-            fine if came.flows and versions.not_agreed(came.call) is None else versions.without(fine, why)
+            fine if came.as_made and versions.not_agreed(came.call) is None else versions.without(fine, why)
         ]
     control, variant = yield from cells((by_1, by_2), held, REPEATS)
     twin = Twin(control, variant)

@@ -51,11 +51,17 @@ class Looked:
 
     @property
     def looks_held(self) -> bool:
-        return self.usable and self.arrivals.how in _HELD
+        return self.usable and (self.arrivals.how in _HELD or self.arrivals.opening > 0)
 
     @property
     def flows(self) -> bool:
+        """From its first token on; where it was fetched, what came before that was there already."""
         return self.usable and self.arrivals.how is How.FLOWS
+
+    @property
+    def as_made(self) -> bool:
+        """It flows, and its first token did not wait for others."""
+        return self.flows and not self.arrivals.opening
 
 
 def _arrived(exchange: Exchange, resolution: float) -> Arrivals:
@@ -89,6 +95,12 @@ def longer(trial: Trial, times: int) -> Trial:
     ask = trial.request
     assert isinstance(ask, Ask)
     return replace(trial, label=f"{trial.label}/longer", request=replace(ask, cap=times * ask.cap))
+
+
+def shorter(trial: Trial, cap: int) -> Trial:
+    ask = trial.request
+    assert isinstance(ask, Ask)
+    return replace(trial, label=f"{trial.label}/shorter", request=replace(ask, cap=cap))
 
 
 def large(case: Case, trial: Trial) -> Trial:
