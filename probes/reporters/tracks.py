@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -37,7 +37,7 @@ _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
 _TOKENS, _BEATS = "vrk", "cpb"
 """Letters of `wire.facts`, which a reporter can't import: visible text, reasoning, tool calls; comments, pings, blanks."""
 _COLUMNS = 65_536
-_LONG = 0.25
+LONG = 0.25
 """Seconds that a silence lasts at the least."""
 _APART = 5
 """How many times as long as the usual gap between two tokens."""
@@ -115,10 +115,26 @@ class Track:
             times.append(max(self.end, times[-1]))
         return [(before, after) for before, after in pairwise(times) if after - before >= least]
 
+    def late(self, begin: float, end: float) -> bool:
+        """Our own process stood still for as long as would make a pause of it: what it stamped then came before."""
+        stalls = self.exchange.conditions.get("stalls") or ()
+        stood = sum(
+            min(self.since(until), end) - max(self.since(since), begin)
+            for since, until in stalls
+            if self.since(until) > begin and self.since(since) < end
+        )
+        return stood > (end - begin) / 4
+
     def gaps(self) -> list[tuple[float, float]]:
-        """The silences that stand out from the stream's own pace."""
-        usual = [later - earlier for (earlier, _), (later, _) in pairwise(self.arrivals)]
-        return self.silences(max(_LONG, self.end / 50, _APART * median(usual) if usual else 0.0))
+        """The silences that stand out from the stream's own pace, by the pauses between its goes or by its parts: where
+        each go holds many, the pauses between them are no pace. None that our own process may have made.
+        """
+        came = self.arrivals
+        pauses = [later - earlier for (earlier, _), (later, _) in pairwise(came)]
+        each = (came[-1][0] - came[0][0]) / (sum(n for _, n in came) - 1) if pauses else 0.0
+        usual = min(median(pauses), each) if pauses else 0.0
+        found = self.silences(max(LONG, self.end / 50, _APART * usual))
+        return [(begin, end) for begin, end in found if not self.late(begin, end)]
 
     @cached_property
     def at_once(self) -> bool:
@@ -135,6 +151,8 @@ class Track:
             what = "our limit" if error.kind in OURS else _ENDS.get(error.kind, "ended")
         elif made is not None and made.code == "ok":
             what = "complete"
+        elif made is not None and made.code == "client.parser":
+            what = "misread" if self.exchange.facts.get("terminal") else "client left"
         elif status is not None and status >= 400:
             what = str(status)
         else:
@@ -143,7 +161,34 @@ class Track:
 
 
 def by_id(run: Run) -> dict[str, Seen]:
-    return {exchange.id: Seen(call, exchange) for call in run.calls for exchange in call.exchanges}
+    return {exchange.id: Seen(call, exchange) for call in as_judged(run) for exchange in call.exchanges}
+
+
+def as_judged(run: Run) -> tuple[Call, ...]:
+    """The calls as the findings have them where those know more than one exchange shows: an endpoint that never gives a
+    finish reason, an SDK that lost part of a good stream.
+    """
+    codes = {
+        (name, old): finding.code
+        for finding in run.findings
+        if (old := _KNOWN_BETTER.get(finding.code))
+        for name in finding.evidence
+    }
+    return tuple(
+        replace(call, exchanges=tuple(_judged(each, codes) for each in call.exchanges)) for call in run.calls
+    )
+
+
+_KNOWN_BETTER = {"ok": "stream.masked", "client.parser": "ok"}
+"""Code of a finding → what its exchanges may have been attributed to before more was known."""
+
+
+def _judged(exchange: Exchange, codes: Mapping[tuple[str, str], str]) -> Exchange:
+    made = exchange.attribution
+    code = codes.get((exchange.id, made.code)) if made is not None else None
+    if made is None or code is None:
+        return exchange
+    return replace(exchange, attribution=replace(made, code=code))
 
 
 def span(tracks: Sequence[Track]) -> float:
