@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probes.reporters.portions import portions
 from probes.reporters.tracks import LONG, OURS, is_stream
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from probes.model import Exchange
     from probes.reporters.portions import Portions
@@ -197,20 +197,27 @@ def _marked(track: Track, usual: str) -> str:
     tidy = f"it ends with {marker} as if all were well"
     if not reason and good and code:
         return f"{_over(track, code)}, with {marker} and, as always from this endpoint, no finish reason"
-    if not reason:
-        return f"{tidy}, but without a finish reason before it"
-    if code == "stream.masked" and (facts.get("tool_calls") or {}).get("cut"):
-        return f"{tidy}, but in the middle of a tool call"
-    if code == "stream.masked" and marker not in {usual, *_OTHERS}:
-        return f"it ends with {marker}, where {usual} ends an answer of this API"
+    if not reason or facts.get("errors"):
+        return (
+            f"{tidy}, with a finish reason ({reason})"
+            if reason
+            else f"{tidy}, but without a finish reason before it"
+        )
     if code == "stream.masked":
-        return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
+        return _masked(facts, tidy, usual)
     if seen.error is not None:
         return f"its finish reason ({reason}) and {marker} had come before that"
-    if facts.get("errors"):
-        return f"{tidy}, with a finish reason ({reason})"
     lost = "; its client did not hand over all of it" if code == "client.parser" else ""
     return f"{_over(track, code)}, with its finish reason ({reason}) and {marker}{lost}"
+
+
+def _masked(facts: Mapping[str, Any], tidy: str, usual: str) -> str:
+    marker, reason = str(facts["terminal"])[:_SAID], str(facts["finish_reason"])[:_SAID]
+    if (facts.get("tool_calls") or {}).get("cut"):
+        return f"{tidy}, but in the middle of a tool call"
+    if marker not in {usual, *_OTHERS}:
+        return f"it ends with {marker}, where {usual} ends an answer of this API"
+    return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
 
 
 def _over(track: Track, code: str | None) -> str:

@@ -157,7 +157,12 @@ def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
         but = f"but {listed(lacks)}" if lacks else "and not the one of this dialect"
         found.append(("because", f"the end marker {facts.get('terminal')} came, {but}"))
     if cut := (facts.get("tool_calls") or {}).get("cut"):
-        found.append(("tool call", f"the arguments of {cut} are JSON that breaks off"))
+        found.append(
+            (
+                "tool call",
+                f"the arguments of {cut} call{'' if cut == 1 else 's'} break off before their JSON is over",
+            )
+        )
     if facts.get("unfinished"):
         found.append(("cut in", f"an event that begins {str(facts['unfinished'])[:60]!r}"))
     if status := made.get("logical_status"):
@@ -194,15 +199,19 @@ def _damaged(exchange: Exchange) -> list[tuple[str, str]]:
         return [
             (
                 "because",
-                f"{facts['invalid_utf8']} lines are no UTF-8: bytes of characters were lost or cut apart",
+                f"lines that are no UTF-8: {facts['invalid_utf8']}; bytes of characters were lost or cut apart",
             )
         ]
     return [
         (
             "because",
-            f"{facts.get('replacement_chars')} times U+FFFD stands on the wire: somebody decoded by halves",
+            f"U+FFFD stands on the wire, {times(facts.get('replacement_chars') or 0)}: somebody decoded by halves",
         )
     ]
+
+
+def times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
 
 
 def _kept_alive(exchange: Exchange) -> list[tuple[str, str]]:
