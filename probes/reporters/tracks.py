@@ -205,7 +205,34 @@ def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
             return requests if len(requests) > 1 else []
         if sides := _sides(finding, seen, evidence):
             return sides
+        if finding.code == "client.parser":
+            return [*_streams(evidence), *_read_whole(finding, seen, evidence)][:MOST]
     return _streams(evidence)
+
+
+def _read_whole(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
+    """The same stream as another client had it: what the one that left never saw."""
+    clients = {each.call.trial.client for each in evidence}
+    others = [
+        each
+        for each in seen.values()
+        if each.call.case == finding.case and each.call.trial.client not in clients and _good(each.exchange)
+    ]
+    return _streams(others)[:1]
+
+
+def _good(exchange: Exchange) -> bool:
+    return exchange.attribution is not None and exchange.attribution.code == "ok"
+
+
+def unlike(tracks: Sequence[Track], most: int) -> list[Track]:
+    """As many of them, in their order: one of each way to end before a second of the same."""
+    first: dict[tuple[str, bool], int] = {}
+    for n, track in enumerate(tracks):
+        left = track.exchange.facts.get("complete") is None and not track.exchange.facts.get("terminal")
+        first.setdefault((track.outcome.partition(" after")[0], left), n)
+    rest = [n for n in range(len(tracks)) if n not in first.values()]
+    return [tracks[n] for n in sorted([*first.values(), *rest][:most])]
 
 
 def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:

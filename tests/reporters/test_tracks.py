@@ -10,7 +10,7 @@ from reporters.hostile import FOUND, run_of
 from reporters.test_picture import CALL, STREAM, TWIN, WHOLE, page, streamed
 
 from probes.model import Factor, Timeline, Verdict
-from probes.reporters.tracks import MOST, Seen, Track, by_id, tracks
+from probes.reporters.tracks import MOST, Seen, Track, by_id, tracks, unlike
 
 
 def events(kinds, step=1.0, **more):
@@ -155,3 +155,35 @@ def test_a_tidy_end_after_a_silence():
     cut = replace(stream, facts={**stream.facts, "terminal": None})
     assert Track("x", 0.0, stream).end == 2.0
     assert Track("x", 0.0, cut).end == 62.0
+
+
+def left(name, client):
+    made = side(name, client=client)
+    shown = replace(made.exchange, facts={**made.exchange.facts, "complete": None, "terminal": None})
+    parser = replace(shown.attribution, code="client.parser")
+    return replace_exchange(made, replace(shown, attribution=parser))
+
+
+def replace_exchange(made, shown):
+    return Seen(replace(made.call, exchanges=(shown,)), shown)
+
+
+def test_what_a_client_that_left_never_saw():
+    """Beside its stream stands the same one as a client that read on had it, and no stream of another case."""
+    other = side("o", client="wget")
+    seen = {
+        "a": left("a", "openai-py"),
+        "o": Seen(replace(other.call, case="another"), other.exchange),
+        "b": side("b", client="curl"),
+        "c": side("c", client="httpx"),
+    }
+    found = tracks(replace(FOUND, code="client.parser", case=CALL.case, evidence=("a",)), seen)
+    assert [track.label for track in found] == ["openai-py", "curl"]
+
+
+def test_one_of_each_way_to_end_is_drawn_first():
+    """Three that left alike don't push out the one that read on."""
+    seen = {n: left(n, n) for n in "abc"} | {n: side(n, client=n) for n in "de"}
+    shown = tracks(replace(FOUND, evidence=tuple(seen)), seen)
+    assert [track.label for track in unlike(shown, 3)] == ["a", "b", "d"]
+    assert [track.label for track in unlike(shown, 9)] == list("abcde")
