@@ -12,7 +12,8 @@ from probes.reporters.assets import policy, scripts, style
 from probes.reporters.calls import MARKS, by_case, call_section
 from probes.reporters.columns import columns
 from probes.reporters.figures import group, lines, plotted, text
-from probes.reporters.tracks import Track, as_judged, by_id, tracks, unlike
+from probes.reporters.judged import as_judged
+from probes.reporters.tracks import Track, by_id, tracks, unlike
 from probes.reporters.words import (
     GLYPHS,
     commands,
@@ -110,8 +111,7 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
 
 def _where(case: str, client: str | None) -> str:
     """A case breaks between its parts, a client's name nowhere."""
-    parts = text(case).replace("/", "/<wbr>")
-    return f'<td class="parts">{parts}</td><td class="name">{text(client or "")}</td>'
+    return f'<td class="parts">{text(case)}</td><td class="name">{text(client or "")}</td>'
 
 
 def _verdict(finding: Finding) -> str:

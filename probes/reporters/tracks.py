@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.model import Factor, Verdict
+from probes.reporters.judged import as_judged
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
@@ -162,33 +163,6 @@ class Track:
 
 def by_id(run: Run) -> dict[str, Seen]:
     return {exchange.id: Seen(call, exchange) for call in as_judged(run) for exchange in call.exchanges}
-
-
-def as_judged(run: Run) -> tuple[Call, ...]:
-    """The calls as the findings have them where those know more than one exchange shows: an endpoint that never gives a
-    finish reason, an SDK that lost part of a good stream.
-    """
-    codes = {
-        (name, old): finding.code
-        for finding in run.findings
-        if (old := _KNOWN_BETTER.get(finding.code))
-        for name in finding.evidence
-    }
-    return tuple(
-        replace(call, exchanges=tuple(_judged(each, codes) for each in call.exchanges)) for call in run.calls
-    )
-
-
-_KNOWN_BETTER = {"ok": "stream.masked", "client.parser": "ok"}
-"""Code of a finding → what its exchanges may have been attributed to before more was known."""
-
-
-def _judged(exchange: Exchange, codes: Mapping[tuple[str, str], str]) -> Exchange:
-    made = exchange.attribution
-    code = codes.get((exchange.id, made.code)) if made is not None else None
-    if made is None or code is None:
-        return exchange
-    return replace(exchange, attribution=replace(made, code=code))
 
 
 def span(tracks: Sequence[Track]) -> float:

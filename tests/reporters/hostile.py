@@ -122,7 +122,7 @@ def told(reporter, run: Run) -> str:
 class Page(HTMLParser):
     """The tags with their attributes, and the text, of an HTML page."""
 
-    VOID = frozenset({"meta", "br", "hr", "img", "link", "wbr"})
+    VOID = frozenset({"meta", "br", "hr", "img", "link"})
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
