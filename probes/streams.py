@@ -6,6 +6,7 @@ What an SDK made of it plays no part: many raise nothing where half an answer is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ _STATUS_OF = {
 _ORIGIN_TOO = "the same stream straight to the origin"
 _READ_ON = f"the same stream by plain httpx or curl, which read on and show whether a tidy end follows; {_ORIGIN_TOO}"
 _TIMERS = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
+_COMMENTS = "Make the layer that rewrites events send comments on as comments: lines that begin with a colon, without data: before it."
 _PLAIN = "the same stream by plain httpx or curl, which read whatever comes"
 
 
@@ -229,7 +231,8 @@ def _worth_retrying(status: int) -> bool:
 
 def _malformed(facts: Mapping[str, Any]) -> Attribution:
     line = str(facts["malformed"])[:200]
-    return _unknown("stream.malformed", _ORIGIN_TOO, line=line)
+    made = _unknown("stream.malformed", _ORIGIN_TOO, line=line)
+    return replace(made, advice=_COMMENTS) if line.startswith(":") else made
 
 
 def _unknown(code: str, next_test: str, **extracted: str) -> Attribution:

@@ -25,6 +25,13 @@ _KEY = (
     ("ink", "✓", "whole: a finish reason, then the end marker"),
     ("ends", "✗", "not as it should be: cut, damaged, or ended without what a whole answer ends with"),
 )
+MARKS = (
+    ("gaps-mark", "█", "silence"),
+    ("beats", "◆", "heartbeat"),
+    ("ink", "✓", "whole"),
+    ("ends", "✗", "not as it should be"),
+)
+"""The key in short, below each finding's plots."""
 _TERMS = (
     (
         "token",
@@ -41,6 +48,10 @@ _TERMS = (
     (
         "end marker",
         "The last event of a stream: [DONE] (OpenAI chat), response.completed (OpenAI responses), message_stop (Anthropic). Anybody on the way can write one.",
+    ),
+    (
+        "framing",
+        "How HTTP says where an answer is over: by its length, by chunks of which the last is empty, or by a close. Where it ends before that, the connection broke.",
     ),
 )
 

@@ -42,7 +42,8 @@ def portions(track: Track) -> Portions | None:
         if at - goes[-1][1] > pause:
             goes.append([at, at])
         goes[-1][1] = at
-    standing = sum(after[0] - before[1] for before, after in pairwise(goes))
+    pauses = [(before[1], after[0]) for before, after in pairwise(goes)]
+    standing = sum(end - begin for begin, end in pauses if not track.late(begin, end))
     if len(goes) < _GOES or standing < _STANDING * span:
         return None
     apart = [after[0] - before[0] for before, after in pairwise(goes[:-1])]

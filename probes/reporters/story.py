@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probes.reporters.portions import portions
-from probes.reporters.tracks import OURS, is_stream
+from probes.reporters.tracks import LONG, OURS, is_stream
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from probes.model import Exchange
     from probes.reporters.portions import Portions
@@ -40,6 +40,8 @@ _MOMENT = 1e-3
 _TAIL = 1.0
 """Seconds after the last token that are worth a word where the answer is whole."""
 _SAID = 120
+_EVEN = 2.0
+"""Times the mean pace: what comes within is no pause."""
 
 
 def story(track: Track) -> str:
@@ -99,18 +101,28 @@ def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
             more = f" (the longest of {len(inside)})" if len(inside) > 1 else ""
             yield f"then {_silence(track, begin, end)} from {duration(begin)} on{more}"
         elif last > first:
-            yield f"then tokens without a break for {duration(last - first)}"
+            yield _flowing(track)
     least = _TAIL if track.exchange.facts.get("finish_reason") else 0.0
     if tail := [gap for gap in track.gaps() if gap[0] >= last and gap[1] - gap[0] >= least]:
         yield f"after the last token {_silence(track, *tail[0])}"
 
 
+def _flowing(track: Track) -> str:
+    """No silence stands out; pauses that a person sees are no flow for that."""
+    came = track.arrivals
+    first, last = came[0][0], came[-1][0]
+    longest = max((b - a for a, b in track.silences(0.0) if b <= last and not track.late(a, b)), default=0.0)
+    each = (last - first) / (sum(n for _, n in came) - 1)
+    if longest < max(LONG, _EVEN * each):
+        return f"then tokens without a break for {duration(last - first)}"
+    return f"then tokens for {duration(last - first)}, never more than {duration(longest)} apart"
+
+
 def _in_portions(came: Portions) -> str:
-    """What fills a buffer of one size again and again is held in one."""
-    size = f" of about {came.size / 1024:.1f} KiB" if came.size else ""
+    """Who made them is the finding's to say: a server may write so, too."""
+    size = f" of about {came.size / 1024:.1f} KiB each" if came.size else ""
     often = f"one every {duration(came.apart)}" if came.even else f"about {duration(came.apart)} apart"
-    why = ": somebody on the way collects them until a buffer is full" if came.size else ""
-    return f"then the tokens come in {came.n} portions{size}, {often}, and nothing between them{why}"
+    return f"then the tokens come in {came.n} portions{size}, {often}, and nothing between them"
 
 
 def _compressed(track: Track) -> str:
@@ -150,32 +162,71 @@ def _end(track: Track) -> Iterator[str]:
         return
     yield from _damage(seen)
     usual = _MARKERS.get(str(facts.get("dialect")), "end marker")
-    if facts.get("terminal") is None:
-        if seen.error is None:
-            left = facts.get("complete") is None
-            yield f"at {duration(track.end)} {'its client reads no further' if left else 'it just ends'}"
-        yield f"no {usual} came, so the answer is not whole"
-    else:
+    if facts.get("terminal") is not None:
         yield _marked(track, usual)
+    elif seen.error is None and facts.get("complete") is None:
+        yield from _left(track)
+    else:
+        if seen.error is None:
+            yield f"at {duration(track.end)} it just ends"
+        yield _unmarked(seen, usual)
+
+
+def _left(track: Track) -> Iterator[str]:
+    """Its client closed: that says nothing of what was still to come."""
+    if _code(track.exchange) == "client.parser":
+        yield "nothing is wrong with what came"
+    yield f"at {duration(track.end)} its client stops reading, so what was still to come is not known"
+
+
+def _unmarked(seen: Exchange, usual: str) -> str:
+    if reason := str(seen.facts.get("finish_reason") or "")[:_SAID]:
+        return f"its finish reason ({reason}) came, and no {usual} after it"
+    return f"neither a finish reason nor {_a(usual)} came, so the answer is not whole"
+
+
+def _a(marker: str) -> str:
+    return f"an {marker}" if marker == "end marker" else marker
 
 
 def _marked(track: Track, usual: str) -> str:
     """Of a stream that ends with a marker, which proves nothing by itself."""
-    seen, facts = track.exchange, track.exchange.facts
+    seen, facts, code = track.exchange, track.exchange.facts, _code(track.exchange)
     marker, reason = str(facts["terminal"])[:_SAID], str(facts.get("finish_reason") or "")[:_SAID]
-    masked = seen.attribution is not None and seen.attribution.code == "stream.masked"
-    if facts.get("errors") or not reason:
-        return f"it ends with {marker} as if all were well, but without a finish reason before it"
-    if masked and (facts.get("tool_calls") or {}).get("cut"):
-        return f"it ends with {marker} as if all were well, but in the middle of a tool call"
-    if masked and marker not in {usual, *_OTHERS}:
-        return f"it ends with {marker}, where {usual} ends an answer of this API"
-    if masked:
-        return f"it ends with {marker} as if all were well, but its finish reason is {reason}, so the answer is not whole"
+    good = code in {None, "ok", "client.parser"} and not facts.get("errors")
+    tidy = f"it ends with {marker} as if all were well"
+    if not reason and good and code:
+        return f"{_over(track, code)}, with {marker} and, as always from this endpoint, no finish reason"
+    if not reason or facts.get("errors"):
+        return (
+            f"{tidy}, with a finish reason ({reason})"
+            if reason
+            else f"{tidy}, but without a finish reason before it"
+        )
+    if code == "stream.masked":
+        return _masked(facts, tidy, usual)
     if seen.error is not None:
-        return ""
-    whole = seen.attribution is None or seen.attribution.code == "ok"
-    return f"{'whole' if whole else 'over'} after {duration(track.end)}, with its finish reason ({reason}) and {marker}"
+        return f"its finish reason ({reason}) and {marker} had come before that"
+    lost = "; its client did not hand over all of it" if code == "client.parser" else ""
+    return f"{_over(track, code)}, with its finish reason ({reason}) and {marker}{lost}"
+
+
+def _masked(facts: Mapping[str, Any], tidy: str, usual: str) -> str:
+    marker, reason = str(facts["terminal"])[:_SAID], str(facts["finish_reason"])[:_SAID]
+    if (facts.get("tool_calls") or {}).get("cut"):
+        return f"{tidy}, but in the middle of a tool call"
+    if marker not in {usual, *_OTHERS}:
+        return f"it ends with {marker}, where {usual} ends an answer of this API"
+    return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
+
+
+def _over(track: Track, code: str | None) -> str:
+    """`whole` is said of nothing that a finding calls broken."""
+    return f"{'whole' if code in {None, 'ok', 'client.parser'} else 'over'} after {duration(track.end)}"
+
+
+def _code(seen: Exchange) -> str | None:
+    return seen.attribution.code if seen.attribution is not None else None
 
 
 def _damage(seen: Exchange) -> Iterator[str]:
@@ -198,4 +249,11 @@ def _said(error: object) -> str:
 
 
 def _broken(seen: Exchange) -> str:
-    return _BROKEN.get(seen.error.kind, "it ended") if seen.error is not None else "it ended"
+    """What came before a broken framing was HTTP."""
+    if seen.error is None:
+        return "it ended"
+    if seen.error.kind == "protocol" and seen.status is not None:
+        return "its framing broke"
+    if seen.error.kind == "closed" and seen.facts.get("terminal"):
+        return "the connection was closed before its framing was over"
+    return _BROKEN.get(seen.error.kind, "it ended")

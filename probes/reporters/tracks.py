@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.model import Factor, Verdict
+from probes.reporters.judged import as_judged
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
 _TOKENS, _BEATS = "vrk", "cpb"
 """Letters of `wire.facts`, which a reporter can't import: visible text, reasoning, tool calls; comments, pings, blanks."""
 _COLUMNS = 65_536
-_LONG = 0.25
+LONG = 0.25
 """Seconds that a silence lasts at the least."""
 _APART = 5
 """How many times as long as the usual gap between two tokens."""
@@ -117,10 +118,26 @@ class Track:
             times.append(max(self.end, times[-1]))
         return [(before, after) for before, after in pairwise(times) if after - before >= least]
 
+    def late(self, begin: float, end: float) -> bool:
+        """Our own process stood still for as long as would make a pause of it: what it stamped then came before."""
+        stalls = self.exchange.conditions.get("stalls") or ()
+        stood = sum(
+            min(self.since(until), end) - max(self.since(since), begin)
+            for since, until in stalls
+            if self.since(until) > begin and self.since(since) < end
+        )
+        return stood > (end - begin) / 4
+
     def gaps(self) -> list[tuple[float, float]]:
-        """The silences that stand out from the stream's own pace."""
-        usual = [later - earlier for (earlier, _), (later, _) in pairwise(self.arrivals)]
-        return self.silences(max(_LONG, self.end / 50, _APART * median(usual) if usual else 0.0))
+        """The silences that stand out from the stream's own pace, by the pauses between its goes or by its parts: where
+        each go holds many, the pauses between them are no pace. None that our own process may have made.
+        """
+        came = self.arrivals
+        pauses = [later - earlier for (earlier, _), (later, _) in pairwise(came)]
+        each = (came[-1][0] - came[0][0]) / (sum(n for _, n in came) - 1) if pauses else 0.0
+        usual = min(median(pauses), each) if pauses else 0.0
+        found = self.silences(max(LONG, self.end / 50, _APART * usual))
+        return [(begin, end) for begin, end in found if not self.late(begin, end)]
 
     @cached_property
     def at_once(self) -> bool:
@@ -137,6 +154,8 @@ class Track:
             what = "our limit" if error.kind in OURS else _ENDS.get(error.kind, "ended")
         elif made is not None and made.code == "ok":
             what = "complete"
+        elif made is not None and made.code == "client.parser":
+            what = "misread" if self.exchange.facts.get("terminal") else "client left"
         elif status is not None and status >= 400:
             what = str(status)
         else:
@@ -145,7 +164,7 @@ class Track:
 
 
 def by_id(run: Run) -> dict[str, Seen]:
-    return {exchange.id: Seen(call, exchange) for call in run.calls for exchange in call.exchanges}
+    return {exchange.id: Seen(call, exchange) for call in as_judged(run) for exchange in call.exchanges}
 
 
 def span(tracks: Sequence[Track]) -> float:
@@ -162,7 +181,34 @@ def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
             return requests if len(requests) > 1 else []
         if sides := _sides(finding, seen, evidence):
             return sides
+        if finding.code == "client.parser":
+            return [*_streams(evidence), *_read_whole(finding, seen, evidence)][:MOST]
     return _streams(evidence)
+
+
+def _read_whole(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
+    """The same stream as another client had it: what the one that left never saw."""
+    clients = {each.call.trial.client for each in evidence}
+    others = [
+        each
+        for each in seen.values()
+        if each.call.case == finding.case and each.call.trial.client not in clients and _good(each.exchange)
+    ]
+    return _streams(others)[:1]
+
+
+def _good(exchange: Exchange) -> bool:
+    return exchange.attribution is not None and exchange.attribution.code == "ok"
+
+
+def unlike(tracks: Sequence[Track], most: int) -> list[Track]:
+    """As many of them, in their order: one of each way to end before a second of the same."""
+    first: dict[tuple[str, bool], int] = {}
+    for n, track in enumerate(tracks):
+        left = track.exchange.facts.get("complete") is None and not track.exchange.facts.get("terminal")
+        first.setdefault((track.outcome.partition(" after")[0], left), n)
+    rest = [n for n in range(len(tracks)) if n not in first.values()]
+    return [tracks[n] for n in sorted([*first.values(), *rest][:most])]
 
 
 def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:

@@ -82,7 +82,10 @@ class Facts:
             self._json_whole = False
 
     def _events(self, data: bytes, at: float) -> None:
-        for event in self._parser.feed(data):
+        found = self._parser.feed(data)
+        if self._parser.marked and "bom" not in self.forms:
+            self._form("bom", "\ufeff")
+        for event in found:
             if event.kind == "event":
                 letter = self._event(event, at)
                 name = event.type

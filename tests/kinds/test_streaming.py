@@ -11,7 +11,7 @@ from exchanges import exchange, stream_facts
 from probes.kinds import KINDS
 from probes.kinds.streaming.by_route import MOST_PAIRS
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, stalled, timed
-from probes.model import Confidence, Factor, Layer, NotSent, Raised, Route, Slo, Timeline, Verdict
+from probes.model import Confidence, Factor, Layer, NotSent, Raised, Route, Slo, Timeline, Verdict, WhoActs
 from probes.runner import judge
 
 EVENTS = {"content-type": "text/event-stream"}
@@ -318,9 +318,14 @@ def test_a_good_stream_that_an_sdk_raised_on_is_the_sdks():
         case("streaming"), seen, raised=Raised("json.JSONDecodeError", "Expecting value")
     ).findings()
     codes = {f.code: f for f in findings}
-    assert set(codes) == {"client.parser", "ok", "stream.sdk_unsafe"}, as_text(findings)
-    assert codes["client.parser"].client == OPENAI.name
-    assert "OpenAI/Python 3.57.0" in codes["stream.sdk_unsafe"].title
+    assert set(codes) == {"client.parser", "ok"}, as_text(findings)
+    told = codes["client.parser"]
+    assert (told.client, told.who_acts) == (OPENAI.name, WhoActs.OPERATOR)
+    assert "OpenAI/Python 3.57.0" in dict(told.detail)["software"]
+    assert "'retry: 3000'" in dict(told.detail)["because"]
+    assert told.advice.startswith(
+        "Leave a block of `id`, `retry` or `event` lines without data out of streams"
+    )
     assert {f.verdict for f in findings} == {Verdict.PASS, Verdict.WARN}
 
 
@@ -328,6 +333,33 @@ def test_an_sdk_that_hands_over_nothing_has_failed_too():
     """Though it raised nothing."""
     findings = Sdk(case("streaming"), stream(), returned="0 chunks: ").findings()
     assert [f.code for f in findings] == ["client.parser", "ok"], as_text(findings)
+    assert findings[0].who_acts is WhoActs.CUSTOMER
+
+
+LOST = {
+    "all but one": (
+        stream(forms={"bom": {"n": 1, "line": "\ufeff"}}),
+        "ovvvod",
+        "4 chunks: ello",
+        "1 of the events",
+    ),
+    "none": (stream(), "ovvvod", "5 chunks: Hello", None),
+    "what comes after the marker": (stream(), "ovvvodv", "5 chunks: Hello", None),
+    "heartbeats are not handed over": (stream(), "covvpbvod", "5 chunks: Hello", None),
+    "more than were kept": (stream(columns_capped=True), "ovvvod", "4 chunks: ello", None),
+}
+
+
+@pytest.mark.parametrize(("seen", "kinds", "returned", "says"), LOST.values(), ids=LOST)
+def test_an_sdk_that_loses_a_part(seen, kinds, returned, says):
+    """It hands over fewer events than came, and raises nothing: its user has half a word less."""
+    seen = replace(seen, event_kinds=kinds, event_times=tuple(n / 10 for n in range(len(kinds))))
+    findings = Sdk(case("streaming"), seen, returned=returned).findings()
+    assert [f.code for f in findings] == (["client.parser", "ok"] if says else ["ok"]), as_text(findings)
+    if says:
+        assert findings[0].title == "openai-py loses a part of a stream that keeps to the standard"
+        assert says in dict(findings[0].detail)["caller"]
+        assert "byte order mark" in dict(findings[0].detail)["because"]
 
 
 def test_a_form_that_this_runs_sdk_reads_breaks_none():
@@ -342,7 +374,7 @@ def test_a_client_that_left_a_stream_was_not_cut_off():
     """What came is in order as far as it came."""
     seen = stream(complete=None, terminal=None, finish_reason=None, forms=FORMS)
     found = told(case("streaming", clients=(OPENAI,)), lambda _: seen)[0]
-    assert [f.code for f in found] == ["client.parser", "stream.sdk_unsafe"], as_text(found)
+    assert [f.code for f in found] == ["client.parser"], as_text(found)
 
 
 # --- finish reasons --------------------------------------------------------------------------------------

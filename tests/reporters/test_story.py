@@ -50,7 +50,7 @@ BEGINS = "First token after 1.0 s; then tokens without a break for 19.0 s"
 STORIES = {
     "steps of a buffer": (
         in_portions(),
-        f"{STEPS} of about 4.0 KiB, one every 2.0 s, and nothing between them: somebody on the way collects them until a buffer is full; {ENDS}",
+        f"{STEPS} of about 4.0 KiB each, one every 2.0 s, and nothing between them; {ENDS}",
     ),
     "steps of no size": (in_portions(sizes=range(100, 1000, 100)), f"{STEPS}, one every 2.0 s, and nothing between them; {ENDS}"),
     "steps at no pace": (
@@ -59,7 +59,7 @@ STORIES = {
     ),
     "steps of a compressor": (
         in_portions(body_encoding="gzip"),
-        f"{STEPS} of about 4.0 KiB, one every 2.0 s, and nothing between them: somebody on the way collects them until a buffer is full; it came compressed (gzip), and a compressor may keep what it gets until it has enough; {ENDS}",
+        f"{STEPS} of about 4.0 KiB each, one every 2.0 s, and nothing between them; it came compressed (gzip), and a compressor may keep what it gets until it has enough; {ENDS}",
     ),
     "held back by a compressor": (
         replace(at_once(), body_encoding="gzip", event_times=(9.0,) * 50),
@@ -80,7 +80,51 @@ STORIES = {
     ),
     "a client that left": (
         with_facts(events("o"), terminal=None, complete=None, malformed=": keep-alive"),
-        "No token came in 1.0 s; among its events is one that is none of its dialect: “: keep-alive”; at 1.0 s its client reads no further; no [DONE] came, so the answer is not whole.",
+        "No token came in 1.0 s; among its events is one that is none of its dialect: “: keep-alive”; at 1.0 s its client stops reading, so what was still to come is not known.",
+    ),
+    "a client that left a good stream": (
+        judged("client.parser", events("c"), terminal=None, finish_reason=None, complete=None),
+        "No token came in 1.0 s, only 1 heartbeat; nothing is wrong with what came; at 1.0 s its client stops reading, so what was still to come is not known.",
+    ),
+    "a client that lost a part": (
+        judged("client.parser", events(STEADY)),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE]; its client did not hand over all of it.",
+    ),
+    "an answer without its last formality": (
+        with_facts(events(STEADY), terminal=None),
+        f"{BEGINS}; at 20.0 s it just ends; its finish reason (stop) came, and no [DONE] after it.",
+    ),
+    "a framing that breaks behind the marker": (
+        with_facts(events(STEADY, error=("protocol", "body")), terminal="[DONE]", finish_reason="stop"),
+        f"{BEGINS}; at 20.0 s its framing broke; its finish reason (stop) and [DONE] had come before that.",
+    ),
+    "closed behind the marker": (
+        with_facts(events(STEADY, error=("closed", "body")), terminal="[DONE]", finish_reason="stop"),
+        f"{BEGINS}; at 20.0 s the connection was closed before its framing was over; its finish reason (stop) and [DONE] had come before that.",
+    ),
+    "no HTTP": (
+        replace(ended(2.0, "protocol"), status=None),
+        "No answer: after 2.0 s what came was no HTTP.",
+    ),
+    "never a finish reason": (
+        judged("ok", events(STEADY), finish_reason=None),
+        f"{BEGINS}; whole after 20.0 s, with [DONE] and, as always from this endpoint, no finish reason.",
+    ),
+    "an error behind a finish reason": (
+        judged("stream.error_event", events(STEADY), errors=["late"]),
+        f"{BEGINS}; the stream says that it failed: “late”; it ends with [DONE] as if all were well, with a finish reason (stop).",
+    ),
+    "three uneven steps": (
+        replace(events("v" * 60), event_times=tuple(at for at in (1.0, 5.0, 12.0) for _ in range(20)), timeline=Timeline(upload_end=0.0, first_token=1.0, first_content=1.0, last_byte=12.0, end=12.0)),
+        "First token after 1.0 s; then 7.0 s of silence from 5.0 s on (the longest of 2); whole after 12.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "a stutter in a long stream": (
+        replace(events("v" * 200), event_times=tuple(n * 0.5 for n in range(1, 101) for _ in range(2)), timeline=Timeline(upload_end=0.0, first_token=0.5, first_content=0.5, last_byte=50.0, end=50.0)),
+        "First token after 500 ms; then tokens for 49.5 s, never more than 500 ms apart; whole after 50.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "steps that we made ourselves": (
+        in_portions(conditions={"stalls": [(at + 0.1, at + 1.9) for at in range(1, 17, 2)]}),
+        "First token after 1.0 s; then tokens without a break for 16.0 s; whole after 17.0 s, with its finish reason (stop) and [DONE].",
     ),
     "damaged characters": (
         judged("stream.corrupted", events(STEADY), replacement_chars=3),
@@ -108,11 +152,11 @@ STORIES = {
     ),
     "silence, then cut": (
         events("vv", step=0.4, error=("closed", "body"), end=31.8),
-        "First token after 400 ms; then tokens without a break for 400 ms; after the last token 31.0 s of silence; at 31.8 s the connection was closed before the answer was over; no [DONE] came, so the answer is not whole.",
+        "First token after 400 ms; then tokens without a break for 400 ms; after the last token 31.0 s of silence; at 31.8 s the connection was closed before the answer was over; neither a finish reason nor [DONE] came, so the answer is not whole.",
     ),
     "silence with heartbeats": (
         events("vvv" + "c" * 57, error=("reset", "body")),
-        "First token after 1.0 s; then tokens without a break for 2.0 s; after the last token 57.0 s of silence but for 56 heartbeats; at 60.0 s the connection was reset; no [DONE] came, so the answer is not whole.",
+        "First token after 1.0 s; then tokens without a break for 2.0 s; after the last token 57.0 s of silence but for 56 heartbeats; at 60.0 s the connection was reset; neither a finish reason nor [DONE] came, so the answer is not whole.",
     ),
     "a pause in the middle": (
         replace(events("vvvv"), event_times=(1.0, 1.2, 31.2, 31.4), timeline=Timeline(upload_end=0.0, first_token=1.0, first_content=1.0, last_byte=31.4, end=31.4)),
@@ -139,8 +183,8 @@ STORIES = {
         "First token after 1.0 s; then tokens without a break for 19.0 s; the stream says that it failed: “upstream idle timeout”; it ends with [DONE] as if all were well, but without a finish reason before it.",
     ),
     "no end marker": (
-        with_facts(events(STEADY), terminal=None, dialect="anthropic.messages"),
-        "First token after 1.0 s; then tokens without a break for 19.0 s; at 20.0 s it just ends; no message_stop came, so the answer is not whole.",
+        with_facts(events(STEADY), terminal=None, finish_reason=None, dialect="anthropic.messages"),
+        "First token after 1.0 s; then tokens without a break for 19.0 s; at 20.0 s it just ends; neither a finish reason nor message_stop came, so the answer is not whole.",
     ),
     "we stopped": (
         events(STEADY, error=("deadline", "body")),
@@ -148,7 +192,7 @@ STORIES = {
     ),
     "no token": (
         events("ccc", error=("closed", "body")),
-        "No token came in 3.0 s, only 3 heartbeats; at 3.0 s the connection was closed before the answer was over; no [DONE] came, so the answer is not whole.",
+        "No token came in 3.0 s, only 3 heartbeats; at 3.0 s the connection was closed before the answer was over; neither a finish reason nor [DONE] came, so the answer is not whole.",
     ),
     "an error page": (page(), "524 came after 125.1 s, instead of an answer."),
     "one piece": (answered(98.5), "Nothing for 98.5 s, then the answer, 242 bytes; over after 98.5 s."),

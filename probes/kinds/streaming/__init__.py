@@ -16,7 +16,6 @@ from probes.kinds.streaming import ends, parsers, seen, silences, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
 from probes.kinds.streaming.by_route import by_route, pairs
 from probes.kinds.streaming.clocks import stalled, timed
-from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None
     """With the clocks of what is good, and with what else there is to say of the end and the bytes."""
     own = [call for call in calls if call.last is not None and call.last.id in finding.evidence]
     sdks = parsers.sdk_clients(case)
-    rows = [*seen.rows(finding, own, sdks), *parsers.rows(finding, own)]
+    rows = seen.rows(finding, own, sdks)
     found = replace(finding, figures={**finding.figures, **ends.figures(finding, own)})
     if finding.verdict is Verdict.PASS or finding.code == "stream.no_end":
         exchanges = [call.last for call in own if call.last is not None]
@@ -84,11 +83,8 @@ def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None
             figures={**found.figures, **measured.figures},
             conditions={**finding.conditions, **measured.conditions},
         )
-    if finding.code == "client.parser":
-        found = replace(
-            found, title=f"{listed(clients_of(own))} cannot read a stream that keeps to the standard"
-        )
-    return replace(found, **seen.otherwise(finding, own), detail=(*finding.detail, *rows))
+    found = replace(found, **seen.otherwise(finding, own), detail=(*finding.detail, *rows))
+    return parsers.told(found, own)
 
 
 def _side_by_side(case: Case) -> int:
