@@ -172,10 +172,6 @@ def _damaged(exchange: Exchange) -> list[tuple[str, str]]:
     return [("because", f"{times} {where}: somebody replaced characters")]
 
 
-def times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
-
-
 def _kept_alive(exchange: Exchange) -> list[tuple[str, str]]:
     """Heartbeats that no SDK shows its user keep a socket alive, and not a client that times events."""
     beats = {k: v["n"] for k, v in (exchange.facts.get("heartbeats") or {}).items()}
