@@ -9,7 +9,7 @@ from probes.arrivals import RESOLUTION, Arrivals, How, arrivals
 from probes.config import conversation
 from probes.kinds.buffering import versions
 from probes.kinds.by_us import by_us
-from probes.kinds.conclude import is_good
+from probes.kinds.conclude import came_whole
 from probes.kinds.length.pace import by_preference as preferred
 from probes.kinds.streaming.by_route import ORIGIN
 from probes.kinds.streaming.silences import silences
@@ -47,7 +47,9 @@ class Looked:
     def usable(self) -> bool:
         """It is good, or was until we ended it: what is cut is another question's."""
         last = self.call.last
-        return last is not None and (is_good(self.call) or (by_us(last) and self.arrivals.how is How.FLOWS))
+        return last is not None and (
+            came_whole(self.call) or (by_us(last) and self.arrivals.how is How.FLOWS)
+        )
 
     @property
     def looks_held(self) -> bool:

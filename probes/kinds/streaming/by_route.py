@@ -104,6 +104,10 @@ def _told(finding: Finding, pair: Twin, call: Call) -> Finding:
             "by route",
             f"broken {counts}, {through}: so it is not the edge that breaks it",
         )
+        seen = _advised(
+            seen,
+            "Look at the origin and what stands in front of it behind the edge: it breaks without the edge, too.",
+        )
         return replace(
             seen, layer=Layer.ORIGIN, confidence=Confidence.MEDIUM, next_test=None, detail=(*seen.detail, row),
             control=control.evidence, variant=variant.evidence,
@@ -112,11 +116,19 @@ def _told(finding: Finding, pair: Twin, call: Call) -> Finding:
     return replace(seen, detail=(*seen.detail, row))
 
 
+def _advised(finding: Finding, advice: str) -> Finding:
+    """In the place of the advice to do what has just been done."""
+    return replace(finding, advice=advice) if "origin route" in finding.advice else finding
+
+
 def _on_the_way(finding: Finding, pair: Twin, said: str) -> Finding:
     control = next(call.last for call in reversed(pair.control.calls) if call.last is not None)
     variant = next(call.last for call in reversed(pair.variant.calls) if call.last is not None)
     return replace(
-        finding,
+        _advised(
+            finding,
+            "Look at the timers, limits and rewriting of each layer that the origin route does not have.",
+        ),
         layer=Layer.EDGE,
         factor=Factor.ROUTE,
         control=control.id,
