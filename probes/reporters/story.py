@@ -239,7 +239,7 @@ def _damage(seen: Exchange) -> Iterator[str]:
         yield f"its bytes are not in the coding that it declares ({(seen.header('content-encoding') or '')[:_SAID]})"
     if line := facts.get("malformed"):
         yield f"among its events is one that is none of its dialect: {_said(line)}"
-    if facts.get("replacement_chars") or facts.get("invalid_utf8"):
+    if (facts.get("replacement_chars") or facts.get("invalid_utf8")) and _code(seen) != "ok":
         yield "characters of its text are damaged"
 
 

@@ -161,6 +161,14 @@ def test_a_stream_that_flows_costs_two_requests():
     assert findings[0].client == "openai-py"
 
 
+def test_a_stream_that_is_whole_but_for_its_end_marker_flows_all_the_same():
+    """What is missing behind it, another question tells."""
+    seen = flowing()
+    unmarked = attributed(replace(seen, facts={**seen.facts, "terminal": None}))
+    found = told(case("buffering"), lambda _: unmarked)[0]
+    assert [f.code for f in found] == ["ok"]
+
+
 def test_held_where_it_is_compressed():
     """Three of three beside three of three with identity."""
     findings, server = told(case("buffering"), by_identity(GZIPPED, flowing()))

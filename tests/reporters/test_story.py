@@ -86,6 +86,10 @@ STORIES = {
         judged("client.parser", events("c"), terminal=None, finish_reason=None, complete=None),
         "No token came in 1.0 s, only 1 heartbeat; nothing is wrong with what came; at 1.0 s its client stops reading, so what was still to come is not known.",
     ),
+    "U+FFFD at its cap": (
+        judged("ok", events(STEADY), replacement_chars=1),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
     "a client that lost a part": (
         judged("client.parser", events(STEADY)),
         f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE]; its client did not hand over all of it.",
