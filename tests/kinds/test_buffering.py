@@ -461,8 +461,8 @@ def test_events_in_groups_are_put_down_to_nobody():
 
 @pytest.mark.parametrize(
     "events, pause, verdict",
-    [(5, 0.04, Verdict.PASS), (5, 0.1, Verdict.PASS), (20, 0.4, Verdict.WARN)],
-    ids=["40 ms", "100 ms", "400 ms"],
+    [(5, 0.04, Verdict.PASS), (5, 0.1, Verdict.PASS), (10, 0.2, Verdict.WARN), (20, 0.4, Verdict.WARN)],
+    ids=["40 ms", "100 ms", "a corked socket's 200 ms", "400 ms"],
 )
 def test_events_in_goes_that_nobody_sees(events, pause, verdict):
     """A server that writes some events at a time is in order while a reader sees them flow."""

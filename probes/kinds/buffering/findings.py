@@ -36,6 +36,10 @@ _BESIDE = {
 _AS_MADE = 2.0
 """Times its own generation that a stream may take to come, and still come as it was made."""
 _PLAINLY = 3.0
+_FLUENT = 0.15
+"""Seconds between goes, up to which they seem to follow each other at once (0.1 by Nielsen); a socket that is corked, as
+HAProxy's without http-no-delay, keeps what it has for 0.2 (tcp(7), TCP_CORK).
+"""
 _SEVERED = 2
 _GATHERED = (
     "a server that writes several events at a time looks the same; whoever gathers them, users see it stutter"
@@ -135,7 +139,7 @@ def alone(case: Case, looked: Looked, why: str | None) -> Finding:
     fields: dict[str, Any] = {"layer": Layer.UNKNOWN, "next_test": TO_THE_ORIGIN, "observed": Observed(1, 1)}
     if why is not None:
         return held_back(case, looked, (("because", why),), confidence=Confidence.HIGH, **fields)
-    if seen.how is How.STEPS and seen.pause < MOMENT:
+    if seen.how is How.STEPS and seen.pause <= _FLUENT:
         return _in_small_goes(case, looked)
     so = _OPENED if seen.opening else _GATHERED
     fields |= {"verdict": Verdict.WARN, "confidence": Confidence.LOW}
