@@ -33,4 +33,6 @@ def endpoint(url: str) -> Endpoint | None:
         path = urlsplit(url).path.rstrip("/")
     except ValueError:
         return None
+    if path.rpartition("/")[0].endswith("/responses"):
+        return ENDPOINTS["/responses"]  # a stored one, by its id
     return next((found for end, found in ENDPOINTS.items() if path.endswith(end)), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate, pairwise
 from statistics import median
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FEWEST = 16
 """Events with text, below which nothing is said."""
+TEXT = frozenset("vrk")
+"""Letters of `event_kinds` for what a model made: shown, reasoned, a call of a tool."""
 RESOLUTION = 0.01
 """Seconds, where a call does not say how fine its times are."""
 _LAST = 0.05
@@ -30,6 +32,14 @@ _STANDING = 0.8
 _SPAN = 10.0
 """Times the resolution, below which the order of arrivals is no evidence."""
 _ALIKE = 0.1
+_EACH = 0.5
+"""Reads an event, from which on events came by themselves."""
+_SEVERED = 0.1
+"""Of the reads, up to which one that ends within an event is a network's doing."""
+_FEW = 4
+"""Events with text, below which no order of theirs says anything."""
+MOMENT = 0.25
+"""Seconds: less is no hold that a reader would see."""
 _SPOILT = 0.5
 """Of the time: where this process was late for more of it, what it saw is no evidence."""
 
@@ -59,7 +69,8 @@ class Group:
 class Arrivals:
     """`waited`: seconds from the request to the first token; `span`: from there to the last byte; `late`: share of the
     bytes in the last 5 % of the time; `tokens`: events with text. `why`: of `UNTOLD`, in words; `ours`: since this process
-    itself ran late.
+    itself ran late. `apart`: of what is `WHOLE` or `UNTOLD`, that its events came one by one for long enough to see.
+    `opening`: of what `FLOWS`, events that came at once with the first, after a wait in which they can have been made.
     """
 
     how: How
@@ -70,6 +81,13 @@ class Arrivals:
     groups: tuple[Group, ...] = ()
     why: str = ""
     ours: bool = False
+    apart: bool = False
+    opening: int = 0
+
+    @property
+    def ended(self) -> float:
+        """Seconds from the request to the last byte."""
+        return self.waited + self.span
 
     @property
     def step_bytes(self) -> float | None:
@@ -104,9 +122,11 @@ def arrivals(exchange: Exchange, resolution: float = RESOLUTION) -> Arrivals:
     if _stalled(exchange, sent, end) > _SPOILT * (end - sent):
         return _as(seen, How.UNTOLD, why="this process itself ran late for most of the time", ours=True)
     if tokens < FEWEST:
-        return _as(seen, How.UNTOLD, why=f"only {tokens} events with text came")
+        apart = _apart(exchange, seen, resolution)
+        return _as(seen, How.UNTOLD, why=f"only {tokens} events with text came", apart=apart)
     if late >= _AT_THE_END or seen.span <= _TENTH * (end - sent):
-        return _as(seen, How.WHOLE, _grouped(exchange, first, seen.span))
+        apart = _apart(exchange, seen, resolution)
+        return _as(seen, How.WHOLE, _grouped(exchange, first, seen.span), apart=apart)
     if seen.span < _SPAN * resolution:
         return _as(seen, How.UNTOLD, why=f"{tokens} events came within {seen.span * 1000:.0f} ms")
     return _in_time(exchange, seen, resolution)
@@ -122,10 +142,38 @@ def _in_time(exchange: Exchange, seen: Arrivals, resolution: float) -> Arrivals:
         for before, after in pairwise(groups)
     )
     if standing < _STANDING * seconds:
-        return _as(seen, How.FLOWS, groups)
+        return _as(seen, How.FLOWS, groups, opening=_opening(exchange, seen, resolution))
     if len(groups) < 3:
         return _as(seen, How.UNTOLD, groups, f"{tokens} events came in {len(groups)} goes")
     return _as(seen, How.STEPS, groups)
+
+
+def _apart(exchange: Exchange, seen: Arrivals, resolution: float) -> bool:
+    """What a buffer lets go of leaves in portions of the network's size, which end anywhere; these are events."""
+    if seen.tokens < _FEW or seen.span < _SPAN * resolution:
+        return False
+    first, reads = exchange.timeline.first_token or 0.0, 0
+    severed = 0
+    for at, end in zip(exchange.chunk_times, accumulate(exchange.chunk_sizes), strict=True):
+        if at >= first:
+            reads += 1
+            severed += _ends_an_event(exchange, end) is False
+    if reads < _EACH * seen.tokens or severed > _SEVERED * reads:
+        return False
+    return _in_time(exchange, seen, resolution).how is How.FLOWS
+
+
+def _opening(exchange: Exchange, seen: Arrivals, resolution: float) -> int:
+    """Events of the first moment, where at the pace of the others they took a while to make, and no longer than the wait."""
+    first = exchange.timeline.first_token or 0.0
+    times = [at for at, kind in zip(exchange.event_times, exchange.event_kinds, strict=False) if kind in TEXT]
+    together = sum(at <= first + 2 * resolution for at in times)
+    others = times[together:]
+    if together < FEWEST or len(others) < FEWEST:
+        return 0
+    took = (together - 1) * (others[-1] - others[0]) / (len(others) - 1)
+    unseen = _stalled(exchange, first - took, first)
+    return together if took - unseen >= MOMENT and took <= seen.waited else 0
 
 
 def made(exchange: Exchange) -> tuple[str, float, float] | None:
@@ -142,10 +190,8 @@ def made(exchange: Exchange) -> tuple[str, float, float] | None:
     return str(stamps["by"]), least, seconds + float(stamps["resolution"])
 
 
-def _as(
-    seen: Arrivals, how: How, groups: tuple[Group, ...] = (), why: str = "", *, ours: bool = False
-) -> Arrivals:
-    return Arrivals(how, seen.waited, seen.span, seen.late, seen.tokens, groups, why, ours)
+def _as(seen: Arrivals, how: How, groups: tuple[Group, ...] = (), why: str = "", **more: Any) -> Arrivals:
+    return replace(seen, how=how, groups=groups, why=why, **more)
 
 
 def _stalled(exchange: Exchange, since: float, until: float) -> float:

@@ -18,7 +18,7 @@ from probes.response import ABSENT, Response
 from probes.shared_cache import is_private, kept_by
 from probes.signatures import Catalogue, Signature
 from probes.signatures import catalogue as bundled_catalogue
-from probes.streams import judge
+from probes.streams import is_whole, judge
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = {"exclusive": Confidence.HIGH, "strong": Confidence.MEDIUM, "supporting": Confidence.LOW}
 _SUCCESS, _CLIENT_ERROR = range(200, 300), range(400, 500)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_CUTS = frozenset({"reset", "closed", "protocol", "lost"})
 _API = frozenset({Layer.ORIGIN, Layer.GATEWAY})
 _REFUSALS = frozenset(
     {"blocked", "blocked.client", "blocked.content", "blocked.size", "blocked.source", "challenged"}
@@ -45,7 +46,7 @@ def attribute(exchange: Exchange, catalogue: Catalogue) -> Attribution:
     path = catalogue.transit(seen)
     known = found[0] if found else None
     streamed = exchange.facts.get("stream") and seen.status in _SUCCESS and not _refuses(known)
-    if streamed and (exchange.error is None or exchange.facts.get("errors")):
+    if streamed and (exchange.error is None or exchange.facts.get("errors") or _broke_behind(exchange)):
         return _finished(judge(exchange, _expected(exchange)), path)
     if (exchange.error or exchange.status is None) and not (known and _stands_though_cut(known, exchange)):
         return _finished(ended(exchange), path)
@@ -149,6 +150,11 @@ def _anothers(made: Attribution, mark: str) -> Attribution:
         next_test=_ORIGIN_TOO,
         extracted={**made.extracted, "cache": mark},
     )
+
+
+def _broke_behind(exchange: Exchange) -> bool:
+    """All of the answer had come when its connection ended."""
+    return exchange.error is not None and exchange.error.kind in _CUTS and is_whole(exchange.facts)
 
 
 def _stands_though_cut(known: Signature, exchange: Exchange) -> bool:

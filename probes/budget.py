@@ -38,10 +38,8 @@ __all__ = [
     "worst_case",
 ]
 
-MAX_WAIT = 5.0
-"""Seconds that one `Retry-After` is waited for."""
-MAX_WAITS = 10.0
-"""Seconds waited in one run for all of them."""
+MAX_WAIT, MAX_WAITS = 5.0, 10.0
+"""Seconds that one `Retry-After` is waited for, and that all of them are in one run."""
 MAX_HOPS = 5
 """Redirects that are followed in one call."""
 _PAUSING = frozenset({429, 503, 529})

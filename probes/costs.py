@@ -26,7 +26,7 @@ _REDIRECTS = range(300, 400)
 def worst_case(trial: Trial) -> tuple[int, int]:
     """(input, output) tokens that one request of a trial can cost at the most, by the size of our prompts and its cap."""
     request = trial.request
-    if not isinstance(request, Ask) or request.endpoint == "models":
+    if not isinstance(request, Ask) or request.endpoint == "models" or request.fetches is not None:
         return 0, 0
     filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
     return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
@@ -38,7 +38,7 @@ def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
     Beyond what templates and tokenizers explain: those few are within what the budget settles afterwards.
     """
     used = _used(call.last.facts.get("usage")) if call.last is not None else None
-    if used is None or not isinstance(trial.request, Ask):
+    if used is None or not isinstance(trial.request, Ask) or trial.request.fetches is not None:
         return None
     input_tokens, output_tokens = worst_case(trial)
     above = used[0] > input_tokens + TEMPLATE_TOKENS or used[1] > output_tokens + COUNTED_APART
@@ -60,6 +60,8 @@ def charged(trial: Trial, call: Call) -> tuple[int, int]:
 
 def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
     """(input, output) tokens that one request is settled with."""
+    if isinstance(trial.request, Ask) and trial.request.fetches is not None:
+        return 0, 0  # its usage is that of the request that it was made for
     nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
     return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))
 

@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 TOLERANCE = 1.0
 """Seconds by which two ends may differ and still be one."""
+_SHARE = 0.05
+"""Of an age, by which two ages may differ and still be one: short streams end within a second of each other by chance."""
+_YOUNGEST = 5.0
+"""Seconds: no limit on a stream's age is known below, and what ends so young hardly differs by chance."""
 _FEWEST = 2
 
 
@@ -47,15 +51,18 @@ class Together(NamedTuple):
     apart: float | None = None
 
 
-def judge(lives: list[Life], tolerance: float = TOLERANCE) -> Together:
-    """All that were cut together; one that went on where another was cut speaks against a limit, and against a restart of
+def judge(lives: list[Life], off: float = 0.0) -> Together:
+    """`off`: seconds that two measured times may differ by, though they were one.
+
+    All that were cut together; one that went on where another was cut speaks against a limit, and against a restart of
     all there is, not against one of several instances.
     """
     dead = [life for life in lives if life.died]
     if not dead:
         return Together(Pattern.NONE, 0, len(lives))
     ages, moments = [life.age for life in dead], [life.ended for life in dead]
-    at_age, at_once = _spread(ages) <= tolerance, _spread(moments) <= tolerance
+    tolerance = max(TOLERANCE, off)
+    at_age, at_once = _at_one_age(ages, off), _spread(moments) <= tolerance
     outlived = [life for life in lives if not life.died and life.age > max(ages) + tolerance]
     if len(dead) < _FEWEST or (at_age and at_once):
         return Together(Pattern.UNTOLD, len(dead), len(lives))
@@ -70,6 +77,16 @@ def judge(lives: list[Life], tolerance: float = TOLERANCE) -> Together:
         ]
         return Together(Pattern.MOMENT, len(dead), len(open_then), then, _spread(moments))
     return Together(Pattern.NEITHER, len(dead), len(lives))
+
+
+def _at_one_age(ages: list[float], off: float) -> bool:
+    """What is measured no better than chance would have it, proves nothing."""
+    mean = _mean(ages)
+    return (
+        min(ages) >= _YOUNGEST
+        and off <= 2 * _SHARE * mean
+        and _spread(ages) <= max(off, min(TOLERANCE, _SHARE * mean))
+    )
 
 
 def _spread(values: list[float]) -> float:

@@ -44,9 +44,14 @@ _OF_THE_ASKER = frozenset(
 """What a server repeats there came from the client's side."""
 _ASKED_FOR = "/cdn-cgi/trace"
 _SPOKEN = frozenset(
-    {"content", "text", "reasoning", "reasoning_content", "refusal", "arguments", "partial_json", "thinking"}
-)
-"""Members that hold what a model said: it may speak of any address."""
+    {
+        "content", "text", "reasoning", "reasoning_content", "refusal", "arguments", "partial_json", "thinking",
+        "logprobs", "annotations", "citations",
+        "instructions", "input", "tools",
+    }
+)  # fmt: skip
+"""Members that hold what a model said, which may speak of any address, or what the request did."""
+_LINE_END, _BLOCK_END = re.compile(r"\r\n|\r|\n"), re.compile(r"(?:\r\n|\r(?!\n)|\n){2,}")
 
 
 def inner_names(exchange: Exchange) -> Iterator[tuple[str, str]]:
@@ -94,18 +99,49 @@ def _inner(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
     """An error's body whole; of an answer all but what the model said."""
-    text = exchange.body_head.decode("utf-8", "replace")
-    events = exchange.facts.get("stream")
-    documents = [line[5:] for line in text.splitlines() if line.startswith("data:")][:8] if events else [text]
-    parsed = [_parsed(document) for document in documents]
-    if (exchange.status or 0) >= 400 or not any(isinstance(one, dict) for one in parsed):
-        if not events:
-            yield "the body", text
+    if exchange.facts.get("stream"):
+        yield from _streamed(exchange)
         return
-    for one in parsed:
-        if isinstance(one, dict):
-            yield "the id of the answer", str(one.get("id") or "")
-            yield "the body", "\n".join(_said({**one, "id": ""}))
+    text = exchange.body_head.decode("utf-8", "replace")
+    one = _parsed(text)
+    if (exchange.status or 0) >= 400 or not isinstance(one, dict):
+        yield "the body", text
+        return
+    yield from _answer(one)
+
+
+def _answer(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "the id of the answer", str(one.get("id") or "")
+    yield "the body", "\n".join(_said({**one, "id": ""}))
+
+
+def _streamed(exchange: Exchange) -> Iterator[tuple[str, str]]:
+    """The events that were kept, and of those in the middle of a long stream the errors, and the first that is no JSON."""
+    head, tail = (kept.decode("utf-8", "replace") for kept in (exchange.body_head, exchange.body_tail))
+    whole_tail = _BLOCK_END.split(tail)[1:]  # it begins anywhere
+    for block in filter(_names, [*_BLOCK_END.split(head), *whole_tail]):
+        lines = _LINE_END.split(block)
+        for line in lines:
+            if line.startswith((":", "event:", "id:", "retry:")):
+                yield "a line of the stream that is no data", line
+        yield from _event("\n".join(line[5:] for line in lines if line.startswith("data:")))
+    for error in exchange.facts.get("errors") or ():
+        yield "an error in the stream", "\n".join(_said(error))
+    yield from _event(str(exchange.facts.get("malformed") or ""))
+
+
+def _names(text: str) -> bool:
+    """Whether it is worth a parser: most of a stream names nobody."""
+    return next(_in(text, frozenset()), None) is not None
+
+
+def _event(data: str) -> Iterator[tuple[str, str]]:
+    """What begins as JSON and is none was cut, perhaps within what a model said."""
+    one = _parsed(data)
+    if isinstance(one, dict):
+        yield from _answer(one)
+    elif not data.lstrip().startswith("{"):
+        yield "an event that is no JSON", data
 
 
 def _parsed(text: str) -> Any:
@@ -120,7 +156,7 @@ def _said(tree: Any, depth: int = 0) -> Iterator[str]:
         yield tree
     elif depth < 20 and isinstance(tree, dict):
         for key, value in tree.items():
-            if key not in _SPOKEN:
+            if key not in _SPOKEN and not (key == "delta" and isinstance(value, str)):
                 yield from _said(value, depth + 1)
     elif depth < 20 and isinstance(tree, list):
         for value in tree:

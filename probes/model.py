@@ -273,6 +273,8 @@ class Ask:
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes, as is `usage`: whether a stream is asked for its usage.
+    `kept`: a response is made in the background and stored, so that its stream can be fetched by its id; `fetches`: the id
+    of the one whose stream is fetched, by GET.
     `model`: another than the target's. `gzipped`: the body goes compressed, as some gateways and middlewares of
     customers send it; through clients that build the request themselves.
     """
@@ -291,6 +293,8 @@ class Ask:
     model: str | None = None
     gzipped: bool = False
     usage: bool = True
+    kept: bool = False
+    fetches: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

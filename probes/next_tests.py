@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUITES = {
     "connection": "smoke", "completion": "smoke", "streaming": "smoke", "error_format": "smoke", "identity": "identity",
     "models": "edge", "request_encoding": "edge", "responses": "edge", "keepalive": "keepalive", "burst": "burst",
-    "length": "long", "buffering": "streams", "lifetimes": "streams",
+    "length": "long", "buffering": "streams", "lifetimes": "streams", "resumed": "streams",
 }  # fmt: skip
 """Kind → the bundled suite that asks it."""
 _DEMO = "demo"
@@ -45,6 +45,9 @@ class Test(NamedTuple):
 TESTS = (
     Test(r"\(--set (?P<set>pairs=\d+)\)", "long"),
     Test(r"\(--set (?P<set>deadline=[\d.]+)\)", "burst"),
+    # `long` asks for the same stream itself, and for a longer one.
+    Test(r"the same stream straight to the origin", "streams", change=_ORIGIN, made_by=("length",)),
+    Test(r"the same stream by plain httpx or curl", "streams", ("--client", "httpx", "--client", "curl"), ("streaming", "responses", "buffering", "lifetimes", "length")),
     Test(r"straight to the (?:origin|upstream|backend|target|model server|integration)|past Squid", None, change=_ORIGIN),
     Test(r"without (?:the|any) proxy", None, change="no proxy"),
     Test(r"the same base URL with https", None, change="https"),
@@ -101,9 +104,9 @@ def _chosen(words: str, named: _Named, kind: str = "", *, from_origin: bool = Fa
         suite = test.suite or SUITES.get(kind, "smoke")
         if "set" in match.groupdict():
             words = f"{words[: match.start()].rstrip()}{words[match.end() :]}"
-        unsure = test.change == _ORIGIN and not named.flags and not named.origin
-        command = shlex.join(("edgeprobe", "run", suite, *changed, *said))
-        return NextTest(words + (_HAS_ORIGIN if unsure else ""), command)
+        if test.change == _ORIGIN and not named.flags and not named.origin:
+            words = f"{words[: match.end()]}{_HAS_ORIGIN}{words[match.end() :]}"
+        return NextTest(words, shlex.join(("edgeprobe", "run", suite, *changed, *said)))
     return NextTest(words)
 
 

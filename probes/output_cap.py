@@ -148,7 +148,9 @@ class OutputCap:
 
 
 def _capped(request: Request) -> TypeGuard[Ask]:
-    return isinstance(request, Ask) and request.endpoint != "models" and request.recipe != "invalid"
+    if not isinstance(request, Ask) or request.fetches is not None:
+        return False
+    return request.endpoint != "models" and request.recipe != "invalid"
 
 
 def _name(trial: Trial) -> Name | None:

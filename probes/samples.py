@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from probes.model import Exchange
 
 _ROUNDING = 1e-6
+_SLACK = 1.1
 _MOST_TOKENS = 10**9
 """A count above it is no count, whatever a server says."""
 Cache = Literal["hit", "miss", "unreported"]
@@ -81,10 +82,22 @@ def counted(exchange: Exchange) -> int | None:
     return _count(usage, "completion_tokens", "output_tokens")
 
 
+def outnumbered(exchange: Exchange) -> bool:
+    """More chunks with text came than the usage counts tokens: chunks are parts of tokens, or the count is not theirs."""
+    tokens, usage = counted(exchange), exchange.facts.get("usage") or {}
+    details = usage.get("completion_tokens_details") or {}
+    # xAI counts them beside the others.
+    apart = _count(details, "reasoning_tokens") if isinstance(details, dict) else None
+    most = (tokens or 0) + (apart or 0)
+    return tokens is not None and int(exchange.facts.get("tokens") or 0) > _SLACK * most + 2
+
+
 def tpot(exchange: Exchange, tokens: int | None) -> float | None:
     """Seconds per output token of a stream of `tokens`: a chunk is not one."""
     line = exchange.timeline
-    if tokens is None or tokens < 2 or line.first_token is None or line.last_token is None:
+    if tokens is None or tokens < 2 or outnumbered(exchange):
+        return None
+    if line.first_token is None or line.last_token is None:
         return None
     return (line.last_token - line.first_token) / (tokens - 1)
 

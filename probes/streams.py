@@ -6,6 +6,7 @@ What an SDK made of it plays no part: many raise nothing where half an answer is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,14 @@ _ENDS = {
 }
 _NO_REASON = frozenset({"abort", "error"})
 """Finish reasons that say that the model did not get to its end (SGLang's `abort`, OpenRouter's `error`)."""
+_MARKERS_CUT = (
+    "[DONE]",
+    "data:[DONE]",
+    "event:message_stop",
+    '{"type":"message_stop"}',
+    'data:{"type":"message_stop"}',
+)
+"""Without blanks: an end marker that no blank line follows is the beginning of one of them."""
 _MAY_CUT_CALLS = CAPPED | {"content_filter", "refusal", "model_context_window_exceeded"}
 _STATUS_OF = {
     "overloaded_error": 529,
@@ -47,7 +56,31 @@ _STATUS_OF = {
 _ORIGIN_TOO = "the same stream straight to the origin"
 _READ_ON = f"the same stream by plain httpx or curl, which read on and show whether a tidy end follows; {_ORIGIN_TOO}"
 _TIMERS = "the same stream straight to the origin; compare the time of the cut and the last silence with known timers"
+_COMMENTS = "Make the layer that rewrites events send comments on as comments: lines that begin with a colon, without data: before it."
 _PLAIN = "the same stream by plain httpx or curl, which read whatever comes"
+
+
+def is_whole(facts: Mapping[str, Any]) -> bool:
+    """The model gave the reason of its end and nothing is missing but a formality: the end marker, or the end of the
+    body's framing behind it or behind the usage, which comes last.
+    """
+    reason, terminal = facts.get("finish_reason"), facts.get("terminal")
+    if (
+        facts.get("dialect") is None
+        or not reason
+        or reason in _NO_REASON
+        or facts.get("errors")
+        or facts.get("decoded") is False
+    ):
+        return False
+    if (facts.get("tool_calls") or {}).get("cut") or facts.get("after_end") or terminal == "response.failed":
+        return False
+    if terminal is not None:
+        return terminal in _ENDS.get(str(facts.get("dialect")), {terminal})
+    cut = "".join(str(facts.get("unfinished") or "").split())
+    if not any(marker.startswith(cut) for marker in _MARKERS_CUT):
+        return False
+    return facts.get("complete") is True or bool(facts.get("usage"))
 
 
 def judge(exchange: Exchange, expected: str | None) -> Attribution:
@@ -71,13 +104,21 @@ def _judged(exchange: Exchange, expected: str | None) -> Attribution:
         coding = exchange.header("content-encoding") or ""
         return _unknown("body.encoding", _ORIGIN_TOO, encoding=coding[:100])
     if facts.get("complete") is False or not facts.get("terminal"):
-        return _unended(facts)
+        return _lacking(facts)
     if facts.get("malformed"):
         return _malformed(facts)
     wrong = facts.get("dialect") is None or (expected is not None and facts["dialect"] != expected)
     if wrong or exchange.request.stream is False:
-        return _unknown("body.shape", _ORIGIN_TOO)
+        nothing = facts.get("dialect") is None and not facts.get("tokens")
+        return _unknown("body.empty" if nothing else "body.shape", _ORIGIN_TOO)
     return _corrupted(facts) or _ended(facts)
+
+
+def _lacking(facts: Mapping[str, Any]) -> Attribution:
+    """The end marker or the end of the framing: of an answer that is whole all the same, that is a formality."""
+    if facts.get("complete") is None or facts.get("malformed") or not is_whole(facts):
+        return _unended(facts)
+    return _corrupted(facts) or _no_end(facts)
 
 
 def logical_status(error: object) -> int | None:
@@ -104,6 +145,8 @@ def _ended(facts: Mapping[str, Any]) -> Attribution:
         return _unknown("stream.masked", _ORIGIN_TOO, finish_reason=str(reason))
     if cut_calls and reason not in _MAY_CUT_CALLS:
         return _unknown("stream.masked", _ORIGIN_TOO, finish_reason=str(reason), cut_calls=str(cut_calls))
+    if facts.get("after_end"):
+        return _unknown("stream.malformed", _ORIGIN_TOO, after_end=str(facts["after_end"]))
     words = {"terminal": terminal, "finish_reason": str(reason)}
     return Attribution(Layer.ORIGIN, "ok", confidence=Confidence.MEDIUM, extracted=words)
 
@@ -127,6 +170,12 @@ def _unended(facts: Mapping[str, Any]) -> Attribution:
     return _unknown("stream.truncated", _TIMERS, **({"cut_calls": str(cut_calls)} if cut_calls else {}))
 
 
+def _no_end(facts: Mapping[str, Any]) -> Attribution:
+    """All of the answer came; what its reader waits for behind it did not."""
+    what = "the end of its framing" if facts.get("terminal") else "its end marker"
+    return _unknown("stream.no_end", _ORIGIN_TOO, lacks=what, finish_reason=str(facts["finish_reason"]))
+
+
 def _left(facts: Mapping[str, Any]) -> Attribution:
     """Nothing is wrong with what came, and its client read no further; `line` is what it may have stumbled over."""
     form = next((f["line"] for f in (facts.get("forms") or {}).values()), "")
@@ -140,10 +189,17 @@ def _left(facts: Mapping[str, Any]) -> Attribution:
 
 
 def _corrupted(facts: Mapping[str, Any]) -> Attribution | None:
-    """A character that merely came in two fragments is whole by now; these are not."""
+    """A character that merely came in two fragments is whole by now; these are not. A model that is stopped at its cap
+    within a character ends in one, and one alone may be the model's own.
+    """
     replaced, invalid = facts.get("replacement_chars") or 0, facts.get("invalid_utf8") or 0
-    if not (replaced or invalid):
+    final = replaced == facts.get("replacement_tail")
+    if not (replaced or invalid) or (not invalid and final and facts.get("finish_reason") in CAPPED):
         return None
+    if not invalid and (final or replaced == 1):
+        return _unknown(
+            "stream.corrupted", _ORIGIN_TOO, damage="U+FFFD", n=str(replaced), maybe="the model's own"
+        )
     how = "bytes that are no UTF-8" if invalid else "U+FFFD in place of characters"
     return _unknown("stream.corrupted", _ORIGIN_TOO, damage=how, n=str(replaced or invalid))
 
@@ -157,7 +213,7 @@ def _error(facts: Mapping[str, Any], error: object) -> Attribution:
     masked = facts.get("terminal") not in {None, "response.failed"} and not facts.get("finish_reason")
     unread = facts.get("complete") is None and not facts.get("terminal")
     status = logical_status(error)
-    told = {"message": str(words.get("message") or error or "")[:200]}
+    told = {"message": str(words.get("message") or words.get("detail") or error or "")[:200]}
     return Attribution(
         Layer.UNKNOWN,
         "stream.masked" if masked else "stream.error_event",
@@ -175,7 +231,8 @@ def _worth_retrying(status: int) -> bool:
 
 def _malformed(facts: Mapping[str, Any]) -> Attribution:
     line = str(facts["malformed"])[:200]
-    return _unknown("stream.malformed", _ORIGIN_TOO, line=line)
+    made = _unknown("stream.malformed", _ORIGIN_TOO, line=line)
+    return replace(made, advice=_COMMENTS) if line.startswith(":") else made
 
 
 def _unknown(code: str, next_test: str, **extracted: str) -> Attribution:

@@ -148,7 +148,9 @@ def wilson(k: int, n: int) -> tuple[float, float]:
 
 
 def confounders(control: Exchange, variant: Exchange, factor: Sequence[str] = ()) -> tuple[str, ...]:
-    """What else differed on the wire, in words; `factor` names the headers that were meant to (`x-*` by prefix)."""
+    """What else differed on the wire, in words; `factor` names the headers that were meant to (`x-*` by prefix), or a
+    condition such as `http_version`.
+    """
     prefixes = tuple(name.removesuffix("*") for name in factor if name.endswith("*"))
 
     def meant(name: str) -> bool:
@@ -169,12 +171,14 @@ def confounders(control: Exchange, variant: Exchange, factor: Sequence[str] = ()
     found += [f"header {n} only in the variant" for n in theirs if n not in ours]
     shared = [n for n in ours if n in theirs]
     found += [f"header {n} differs in value" for n in shared if ours[n][1] != theirs[n][1]]
-    found += ["header names differ in case"] * any(ours[n][0] != theirs[n][0] for n in shared)
+    # HTTP/2 has no capitals in names (RFC 9113, 8.2).
+    cased = "http_version" not in factor and any(ours[n][0] != theirs[n][0] for n in shared)
+    found += ["header names differ in case"] * cased
     found += ["headers differ in order"] * (shared != [n for n in theirs if n in ours])
     if control.request.body_digest != variant.request.body_digest:
         found.append("the bodies differ")
     for what in ("http_version", "connection", "peer", "proxy"):
         one_side, other = control.conditions.get(what), variant.conditions.get(what)
-        if None not in {one_side, other} and one_side != other:
+        if what not in factor and None not in {one_side, other} and one_side != other:
             found.append(f"{what.replace('_', ' ')} differs")
     return tuple(found)

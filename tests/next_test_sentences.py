@@ -35,6 +35,8 @@ class _Module:
     places: dict[str, int] = field(default_factory=dict)
     """Of a class or function: where among the arguments of a call its next test stands."""
     imports: dict[str, str] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
+    """The names of what goes by another one here."""
 
 
 def _of_code() -> set[str]:
@@ -63,6 +65,7 @@ def _read(path: Path) -> _Module:
                 module.values[name] = value
             case ast.ImportFrom(module=str(source)):
                 module.imports |= {alias.asname or alias.name: source for alias in node.names}
+                module.called |= {alias.asname: alias.name for alias in node.names if alias.asname}
             case ast.FunctionDef(name=name):
                 module.functions[name] = node
                 parameters = [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
@@ -163,8 +166,13 @@ def _behind_a_name(
 def _named(told: ast.expr, module: _Module, modules: dict[str, _Module]) -> tuple[str, _Module]:
     """And the module that has it."""
     match told:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=within), attr=name)) if not _table(told):
-            return name, modules.get(f"{module.imports.get(within)}.{within}", module)
+        case (
+            ast.Call(func=ast.Attribute(value=ast.Name(id=within), attr=name))
+            | ast.Attribute(value=ast.Name(id=within), attr=name)
+        ) if not _table(told):
+            return name, modules.get(
+                f"{module.imports.get(within)}.{module.called.get(within, within)}", module
+            )
         case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)):
             pass
         case _:

@@ -260,10 +260,30 @@ def test_a_block_page_that_broke_off_is_still_one():
 STREAMS = {
     "whole": ({}, "ok", Layer.ORIGIN),
     "whole, and the client closed first": ({"complete": None}, "ok", Layer.ORIGIN),
-    "no end marker": ({"terminal": None}, "stream.truncated", Layer.UNKNOWN),
-    "framing broke": ({"complete": False}, "stream.truncated", Layer.UNKNOWN),
+    "no end marker, and no reason": ({"terminal": None, "finish_reason": None}, "stream.truncated", Layer.UNKNOWN),
+    "whole, no end marker": ({"terminal": None}, "stream.no_end", Layer.UNKNOWN),
+    "whole, no blank line behind the marker": ({"terminal": None, "unfinished": "[DONE]"}, "stream.no_end", Layer.UNKNOWN),
+    "whole, no line end behind the marker": ({"terminal": None, "unfinished": "data: [DONE]"}, "stream.no_end", Layer.UNKNOWN),
+    "an event cut behind the reason": (
+        {"terminal": None, "unfinished": '{"choices": [], "usage"'}, "stream.truncated", Layer.UNKNOWN),
+    "a tool call cut, no end marker": (
+        {"terminal": None, "finish_reason": "tool_calls", "tool_calls": {"n": 1, "cut": 1}}, "stream.truncated", Layer.UNKNOWN),
+    "aborted, no end marker": ({"terminal": None, "finish_reason": "abort"}, "stream.truncated", Layer.UNKNOWN),
+    "framing broke behind the end": ({"complete": False}, "stream.no_end", Layer.UNKNOWN),
+    "framing broke behind the reason, before the usage": (
+        {"complete": False, "terminal": None, "usage": None, "error": ("closed", "body")}, "stream.truncated", Layer.UNKNOWN),
+    "framing broke behind the usage": (
+        {"complete": False, "terminal": None, "usage": {"completion_tokens": 2}, "error": ("closed", "body")},
+        "stream.no_end", Layer.UNKNOWN),
+    "framing broke, and no reason": ({"complete": False, "finish_reason": None}, "stream.truncated", Layer.UNKNOWN),
+    "text behind the end marker": ({"after_end": 1}, "stream.malformed", Layer.UNKNOWN),
+    "U+FFFD at the cap's end": (
+        {"replacement_chars": 1, "replacement_tail": 1, "finish_reason": "length"}, "ok", Layer.ORIGIN),
+    "U+FFFD at its own end": ({"replacement_chars": 1, "replacement_tail": 1}, "stream.corrupted", Layer.UNKNOWN),
+    "U+FFFD in the text of one that is capped": (
+        {"replacement_chars": 2, "replacement_tail": 1, "finish_reason": "length"}, "stream.corrupted", Layer.UNKNOWN),
     "cut by the transport": ({"terminal": None, "complete": False, "error": ("reset", "body")}, "stream.truncated", Layer.UNKNOWN),
-    "reset behind a whole stream": ({"complete": False, "error": ("reset", "body")}, "stream.truncated", Layer.UNKNOWN),
+    "reset behind a whole stream": ({"complete": False, "error": ("reset", "body")}, "stream.no_end", Layer.UNKNOWN),
     "our deadline": ({"terminal": None, "complete": None, "error": ("deadline", "body")}, "timeout.total", Layer.UNKNOWN),
     "tidy end, no reason": ({"finish_reason": None}, "stream.masked", Layer.UNKNOWN),
     "error, then tidy end": ({"errors": [{"code": 504}], "finish_reason": None}, "stream.masked", Layer.UNKNOWN),
@@ -279,7 +299,7 @@ STREAMS = {
         {"malformed": "x", "terminal": None, "dialect": None, "tokens": 0}, "stream.malformed", Layer.UNKNOWN),
     "nothing": ({"events": {}, "terminal": None, "dialect": None, "tokens": 0}, "body.empty", Layer.UNKNOWN),
     "another dialect": ({"dialect": "anthropic.messages", "terminal": "message_stop"}, "body.shape", Layer.UNKNOWN),
-    "only an end marker": ({"dialect": None, "finish_reason": None, "tokens": 0}, "body.shape", Layer.UNKNOWN),
+    "only an end marker": ({"dialect": None, "finish_reason": None, "tokens": 0}, "body.empty", Layer.UNKNOWN),
 }  # fmt: skip
 
 

@@ -50,6 +50,7 @@ OVERRIDES = {
 
 APART = {
     "buffering": "version: 1\nname: streams\ncases: [{kind: buffering, with: {tokens: 160, prompt_tokens: 2500}}]\n",
+    "resumed": "version: 1\nname: streams\ncases: [{kind: resumed, with: {stored: true, tokens: 200, seconds: 4}}]\n",
     "lifetimes": "version: 1\nname: streams\ncases: [{kind: lifetimes, with: {streams: 4}}]\n",
 }
 """Kinds of the suite `streams` that look at when bytes come: alone, and in a time that a busy machine can keep to."""
@@ -64,7 +65,9 @@ def run_of(
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "apart.yaml"
             file.write_text(APART[apart])
-            return _run(fault, str(file), api, profile, 0.2, {"tpot": 0.02, "prefill": 0.2}, 4, {})
+            # Several streams at once, and slow ones, for a busy machine to keep up with.
+            tpot, together = (0.1, 5) if apart == "resumed" else (0.02, 4)
+            return _run(fault, str(file), api, profile, 0.2, {"tpot": tpot, "prefill": 0.2}, together, {})
     # Smoke's small answers must not take a lab minute; the long suite needs the slow model.
     speed = {"long": {}, "streams": {"tpot": 0.1, "prefill": 0.5}}.get(suite, {"tpot": 0.02, "prefill": 0.2})
     together = 20 if suite == "burst" else 4
@@ -74,7 +77,11 @@ def run_of(
 def _run(fault, suite, api, profile, scale, speed, together, overrides) -> Run:
     clock = Clock(scale)
     with lab.serve((fault,) if fault else (), clock=clock, profile=profile, **speed) as served:
-        endpoints = ("chat", "responses") if suite in {"edge", "streams"} and api == "openai" else ()
+        endpoints = (
+            ("chat", "responses")
+            if (suite in {"edge", "streams"} or suite.endswith("apart.yaml")) and api == "openai"
+            else ()
+        )
         target = target_from_flags(
             served.url(api), api, served.model, key_env=KEY, env_proxy=False, endpoints=endpoints, owned=True
         )

@@ -180,6 +180,8 @@ def test_no_row_of_the_table_is_idle(test):
 DIRECT = "the same request straight to the origin"
 STREAM = "the same prompt and length with stream on, in the same minute"
 VARY = "vary client, body and source one at a time; the page does not say which rule refused"
+SAME_STREAM = "the same stream straight to the origin: does it flow there?"
+BY_PLAIN = "the same stream by plain httpx or curl, which read whatever comes"
 CHOSEN = {
     "by flags, the address is to be filled in": (DIRECT, target_of(FLAGS), "completion", f"edgeprobe run smoke {FLAGS} --connect-to HOST:PORT --set route=origin"),
     "by flags that name it": (DIRECT, target_of(TARGETS["a route origin by URL"]), "models", f"edgeprobe run edge {FLAGS} --route origin=https://o.example/v1 --set route=origin"),
@@ -187,6 +189,11 @@ CHOSEN = {
     "by a file that does not": (DIRECT, FROM_FILE, "length", "edgeprobe run long --target prod --set route=origin"),
     "the length twin": (STREAM, FROM_FILE, "completion", "edgeprobe run long --target prod"),
     "the length twin itself": (STREAM, FROM_FILE, "length", None),
+    "a stream of smoke": (SAME_STREAM, FROM_FILE, "streaming", "edgeprobe run streams --target prod --set route=origin"),
+    "a stream that may be held": (SAME_STREAM, WITH_ORIGIN, "buffering", "edgeprobe run streams --target prod --set route=origin"),
+    "a stream of long": (SAME_STREAM, FROM_FILE, "length", "edgeprobe run long --target prod --set route=origin"),
+    "a request of a stream's case": (DIRECT, WITH_ORIGIN, "streaming", "edgeprobe run smoke --target prod --set route=origin"),
+    "a stream by clients that it has just come through": (BY_PLAIN, FROM_FILE, "streaming", None),
     "who is refused": (VARY, FROM_FILE, "streaming", "edgeprobe run identity --target prod"),
     "who is refused, told by itself": (VARY, FROM_FILE, "identity", None),
     "the first that can be made": ("the same request without the proxy, then straight to the origin", FROM_FILE, "completion", "edgeprobe run smoke --target prod --set route=origin"),
@@ -212,6 +219,11 @@ def test_what_a_file_lacks_is_said():
     """A target of a file without a route to its origin has to get one first; a parameter is said once."""
     assert of_finding(DIRECT, at(FROM_FILE)).words == f"{DIRECT}, once the target has a route origin"
     assert of_finding(DIRECT, at(WITH_ORIGIN)).words == DIRECT
+    asked = of_finding(SAME_STREAM, at(FROM_FILE, "buffering")).words
+    assert (
+        asked
+        == "the same stream straight to the origin, once the target has a route origin: does it flow there?"
+    )
     assert of_finding("more pairs (--set pairs=3)", at(FROM_FILE, "length")).words == "more pairs"
 
 

@@ -227,6 +227,17 @@ def test_an_age_that_is_the_answers_own():
 # --- what a response says of the inside ------------------------------------------------------------------
 
 
+SPOKE = {"choices": [{"index": 0, "delta": {"content": "Try 192.168.1.1."}}]}
+FAR = {"error": {"message": "upstream 10.1.2.3:8000 (vllm-0.vllm.svc.cluster.local) reset"}}
+
+
+def events(*said, tail=b"", **facts):
+    """A stream of these data lines; what is no text is sent as JSON."""
+    body = "".join(f"data: {one if isinstance(one, str) else json.dumps(one)}\n\n" for one in said)
+    made = hop(200, body=body.encode(), content_type="text/event-stream")
+    return replace(made, body_tail=tail, facts={**made.facts, "stream": True, **facts})
+
+
 def chat_of(**members):
     return json.dumps({**GOOD_CHAT, **members}).encode()
 
@@ -245,8 +256,18 @@ def chat_of(**members):
         ),
         (hop(200, body={**GOOD_CHAT, "system_fingerprint": "fp@100.64.3.2"}), "100.64.3.2 in the body"),
         (hop(302, location="http://172.16.0.4/login"), "172.16.0.4 in header location"),
+        (events(*[SPOKE] * 30, FAR), "10.1.2.3 in the body; vllm-0.vllm.svc.cluster.local in the body"),
+        (events(SPOKE, errors=[FAR["error"]]), "10.1.2.3 in an error in the stream"),
+        (events(SPOKE, errors=["no route to 10.1.2.3"]), "10.1.2.3 in an error in the stream"),
+        (events(SPOKE, tail=b'.1"}}]}\n\ndata: {"detail": "no route to 10.1.2.3"}\n\n'), "10.1.2.3 in the body"),
+        (events(SPOKE, malformed="upstream 10.1.2.3 is gone"), "10.1.2.3 in an event that is no JSON"),
+        (events(SPOKE, ": by 10.1.2.3", "x\r\n\r\n: proxied by vllm-0.internal"), "vllm-0.internal in a line of the stream that is no data"),
+        (events({**SPOKE, "id": "cmpl-10.1.2.3"}, {**SPOKE, "id": "at 10.1.2.3"}), "10.1.2.3 in the id of the answer"),
     ],
-    ids=["header", "host", "IPv6", "an error page", "an error object", "an id", "a member", "a redirect"],
+    ids=[
+        "header", "host", "IPv6", "an error page", "an error object", "an id", "a member", "a redirect",
+        "the 31st event", "an error in the middle", "an error in words", "the last event", "a line that is no JSON", "a comment", "the id of a stream",
+    ],
 )  # fmt: skip
 def test_an_inner_address(answer, says):
     """Named with where it stands, and put down to nobody."""
@@ -277,10 +298,18 @@ SPOKEN = {
         replace(hop(404, "http://127.0.0.1:8000/v1/x", body=b"listening on 127.0.0.1"), conditions={"peer": "127.0.0.1:8000"}),
         hop(200, "http://a.example/cdn-cgi/trace", body=b"ip=10.1.2.3"),
         hop(200, body=GOOD_CHAT, x_time="999.10.0.0.1, 10.0.0.999"),
+        events(*[SPOKE] * 30),
+        events({"type": "response.output_text.delta", "delta": "10.0.0.7 "}),
+        events({"type": "response.created", "response": {"instructions": "Ask 10.0.0.7", "tools": ["10.0.0.7"]}}),
+        events('{"choices": [{"delta": {"content": "at 10.0.0.7'),
+        events(SPOKE, tail=b' "at 10.0.0.7 or\n10.0.0.7\n: 10.0.0.7"}}]}\n\ndata: {}\n\n'),
+        events('{"choices":\ndata:  [{"delta": {"content":\ndata: "10.0.0.7"}}]}'),
     ],
     ids=[
         "what the model says", "a public name", "a version", "a version with v", "a public address", "the asker's own",
         "a name below a public one", "words", "the host asked", "this machine", "asked for", "no address",
+        "what it says in a stream", "what it says as a delta", "what it was asked", "an event cut within its words",
+        "where the kept end begins", "an event of several lines",
     ],
 )  # fmt: skip
 def test_what_is_no_inner_address(answer):

@@ -212,6 +212,9 @@ def sent(headers=HEADERS, digest="d", **conditions):
         ),
         (sent(), sent(digest="e"), (), ("the bodies differ",)),
         (sent(http_version="HTTP/1.1"), sent(http_version="HTTP/2"), (), ("http version differs",)),
+        (
+            sent(http_version="HTTP/1.1"), sent([(n.lower(), v) for n, v in HEADERS], http_version="HTTP/2"), ("http_version",), (),
+        ),
         (sent(), sent(connection="reused"), (), ("connection differs",)),
         (sent(peer="10.0.0.1:443"), sent(peer="10.0.0.2:443"), (), ("peer differs",)),
         (sent(proxy=False), sent(proxy=True), (), ("proxy differs",)),
@@ -222,7 +225,7 @@ def sent(headers=HEADERS, digest="d", **conditions):
     ],
     ids=[
         "none", "the factor", "a value", "length", "host", "one more", "one less", "by prefix", "order", "case",
-        "body", "version", "reuse", "address", "proxy", "a repeated header",
+        "body", "version", "a version that was meant", "reuse", "address", "proxy", "a repeated header",
     ],
 )  # fmt: skip
 def test_confounders(control, variant, factor, found):

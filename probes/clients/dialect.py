@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from probes.budget import FILLER_BYTES
 from probes.clients import reasoning, tool
@@ -42,11 +42,14 @@ _SCRIPT = (
 
 def url(target: Target, route: Route, ask: Ask) -> str:
     """The full URL, `base_url` being as the API's SDK takes it."""
-    return route.base_url.rstrip("/") + PATHS[target.api, ask.endpoint]
+    path = PATHS[target.api, ask.endpoint]
+    if ask.fetches is not None:
+        path += f"/{quote(ask.fetches, safe='')}?stream=true"
+    return route.base_url.rstrip("/") + path
 
 
 def method(ask: Ask) -> str:
-    return "GET" if ask.endpoint == "models" else "POST"
+    return "GET" if ask.endpoint == "models" or ask.fetches is not None else "POST"
 
 
 def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
@@ -65,6 +68,9 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
             "max_output_tokens": ask.cap,
         }
         called = tool.body("responses") if ask.recipe == "tool" else {}
+        if ask.kept:
+            # https://developers.openai.com/api/docs/guides/background: only what is stored goes on without its client.
+            out |= {"background": True, "store": True}
         return out | called | ({"stream": True} if ask.stream else {}) | reasoning.effort(target, ask)
     messages: Any = [{"role": "user", "content": said}]
     if invalid:

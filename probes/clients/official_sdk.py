@@ -54,6 +54,11 @@ class SdkSender(ABC):
     def resource(sdk: Any, ask: Ask) -> Any:
         """What of the SDK has the `create` that is called."""
 
+    @classmethod
+    def begun(cls, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> Any:
+        """What the SDK makes of the request; to be awaited where it is async."""
+        return cls.resource(sdk, ask).create(**arguments)
+
     @staticmethod
     @abstractmethod
     def text(answer: Any) -> Any:
@@ -68,7 +73,7 @@ class SdkSender(ABC):
         """Make the call as a user would and describe what it returned; a coroutine that does where the SDK is async."""
         if ask.endpoint == "models":
             return shown(sdk.models.list())
-        answer = self.resource(sdk, ask).create(**arguments)
+        answer = self.begun(sdk, ask, arguments)
         if not ask.stream:
             return shown(self.text(answer))
         said = Joined()
@@ -83,7 +88,7 @@ class AsyncSdkSender(SdkSender):
     async def call(self, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> str:
         if ask.endpoint == "models":
             return shown(await sdk.models.list())
-        answer = await self.resource(sdk, ask).create(**arguments)
+        answer = await self.begun(sdk, ask, arguments)
         if not ask.stream:
             return shown(self.text(answer))
         said = Joined()

@@ -23,6 +23,12 @@ class OpenAI:
     def resource(sdk: Any, ask: Ask) -> Any:
         return sdk.responses if ask.endpoint == "responses" else sdk.chat.completions
 
+    @classmethod
+    def begun(cls, sdk: Any, ask: Ask, arguments: dict[str, Any]) -> Any:
+        if ask.fetches is not None:
+            return sdk.responses.retrieve(ask.fetches, stream=True)
+        return cls.resource(sdk, ask).create(**arguments)
+
     @staticmethod
     def text(answer: Any) -> Any:
         if getattr(answer, "choices", None):

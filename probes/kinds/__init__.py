@@ -16,6 +16,7 @@ from probes.kinds import (
     models,
     request_encoding,
     responses,
+    resumed,
     streaming,
 )
 from probes.kinds.spec import KindSpec
@@ -34,4 +35,5 @@ KINDS: dict[str, KindSpec] = {
     "length": length.SPEC,
     "buffering": buffering.SPEC,
     "lifetimes": lifetimes.SPEC,
+    "resumed": resumed.SPEC,
 }

@@ -142,6 +142,11 @@ def is_good(call: Call) -> bool:
     return call.last is not None and vocabulary()[outcome_code(call.last)].verdict is Verdict.PASS
 
 
+def came_whole(call: Call) -> bool:
+    """It got all that was asked for, though perhaps without the formality behind it."""
+    return is_good(call) or (call.last is not None and outcome_code(call.last) == "stream.no_end")
+
+
 def _outcome(call: Call) -> tuple[object, ...]:
     last = call.last
     if call.not_sent is not None or last is None or last.attribution is None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.deaths import TOLERANCE, Life, Pattern, Together, judge
+from probes.deaths import Life, Pattern, Together, judge
 from probes.kinds.buffering.trials import by_preference
-from probes.kinds.conclude import by_outcome, conclude, is_good, not_sent
+from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length.clock import in_words, known_timers
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.side import Side
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.streaming.ends import same_chunk, says_why
 from probes.model import Ask, Confidence, Figure, Layer, Observed, Trial
 from probes.twins import REPEATS, unsent
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from probes.model import Case, Finding, Flow
+    from probes.timers import Timer
 
 _FEWEST = 2
 _OFF = 3.0
@@ -43,14 +45,15 @@ def lifetimes(case: Case) -> Flow:
     cut = [side for side in sides if _cut(side)]
     if any(side.last is None or not (_cut(side) or _lived(side)) for side in sides):
         return by_outcome(case, calls, "each of several long streams")
-    together = judge([_life(side) for side in sides], max(TOLERANCE, *map(_off, sides)))
+    together = judge([_life(side) for side in sides], max(map(_off, sides)))
     if together.pattern is Pattern.NONE:
         return [_whole(case, sides)]
-    if together.pattern is Pattern.AGE:
+    otherwise = _no_limit(cut, together) if together.pattern is Pattern.AGE else _untold(together)
+    if otherwise is None:
         return [_limit(case, cut, together)]
     if together.pattern is Pattern.MOMENT:
         return [_at_once(case, sides, cut, together)]
-    return [_with(found, together) for found in by_outcome(case, calls, "each of several long streams")]
+    return [_with(found, otherwise) for found in by_outcome(case, calls, "each of several long streams")]
 
 
 def _streams(case: Case) -> int:
@@ -66,7 +69,9 @@ def _cut(side: Side) -> bool:
 def _lived(side: Side) -> bool:
     """To its own end, or until we ended it."""
     error = side.sent.error
-    return is_good(side.call) or (error is not None and (error.kind, error.phase) == ("deadline", "body"))
+    return (
+        side.good or side.whole or (error is not None and (error.kind, error.phase) == ("deadline", "body"))
+    )
 
 
 def _off(side: Side) -> float:
@@ -96,14 +101,43 @@ def _whole(case: Case, sides: Sequence[Side]) -> Finding:
     )  # fmt: skip
 
 
+class _Clock(NamedTuple):
+    """What the clock of a limit had counted, in seconds, give or take `off`, and the known timers that it may be."""
+
+    code: str
+    seconds: float
+    off: float
+    timers: tuple[Timer, ...]
+
+    @classmethod
+    def of(cls, last: Side, together: Together) -> Self:
+        ending, off = last.ending, max(together.apart or 0.0, last.uncertainty)
+        idle = ending is not None and ending.timer == "idle"
+        counted = ending.seconds if idle and ending is not None else together.at or 0.0
+        code = "timeout.idle" if idle else "timeout.total"
+        return cls(code, counted, off, known_timers(counted, code, last.sent, off))
+
+
+def _no_limit(cut: Sequence[Side], together: Together) -> str | None:
+    """Streams of one prompt that end by themselves, or fail at one token, are of one age, too."""
+    exchanges, clock = [side.sent for side in cut], _Clock.of(cut[-1], together)
+    if clock.code == "timeout.idle":
+        return None
+    if own := next(filter(None, map(says_why, exchanges)), None):
+        return f"at one age, {together.at:.1f} s, and that of one answer: {own}, so this is no limit"
+    return None
+
+
 def _limit(case: Case, cut: Sequence[Side], together: Together) -> Finding:
-    last, age, apart = cut[-1], together.at or 0.0, together.apart or 0.0
-    ending = last.ending
-    idle = ending is not None and ending.timer == "idle"
-    off = max(apart, last.uncertainty)
-    counted = ending.seconds if idle and ending is not None else age
-    code = "timeout.idle" if idle else "timeout.total"
-    timers = known_timers(counted, code, last.sent, off)
+    last, age = cut[-1], together.at or 0.0
+    code, counted, off, timers = _Clock.of(last, together)
+    idle = code == "timeout.idle"
+    chunks = None if idle else same_chunk([side.sent for side in cut])
+    also = (
+        (("or", f"each had come to {chunks} chunks: what fails there would look the same"),)
+        if chunks is not None
+        else ()
+    )
     seen = f"{together.died} streams, begun {case.params['apart']:g} s apart, were each cut after {age:.1f} ± {off:.1f} s"
     return conclude(
         case, code, last.sent, layer=Layer.UNKNOWN, product=None, client=last.client,
@@ -113,9 +147,11 @@ def _limit(case: Case, cut: Sequence[Side], together: Together) -> Finding:
             ("seen", seen),
             ("because", "at one age and at different moments: a limit, no restart"),
             ("matches", in_words(timers, counted)),
+            *also,
         ),
         figures={"cutoff": Figure(counted, "s", together.died, counted - off, counted + off)},
-        conditions=_conditions(case, cut), confidence=_sure(together), evidence=tuple(s.sent.id for s in cut),
+        conditions=_conditions(case, cut), confidence=Confidence.MEDIUM if also else _sure(together),
+        evidence=tuple(s.sent.id for s in cut),
     )  # fmt: skip
 
 
@@ -141,13 +177,17 @@ def _at_once(case: Case, sides: Sequence[Side], cut: Sequence[Side], together: T
     )  # fmt: skip
 
 
-def _with(finding: Finding, together: Together) -> Finding:
+def _with(finding: Finding, pattern: str) -> Finding:
     """The streams were cut, which is told; by what kind of thing is not known."""
+    return replace(finding, detail=(*finding.detail, ("pattern", pattern)))
+
+
+def _untold(together: Together) -> str:
     few = "too few were cut, or too close together," if together.pattern is Pattern.UNTOLD else "they ended"
     said = f"{few} at neither one age nor one moment: a limit and a restart can't be told apart"
     if together.pattern is Pattern.UNTOLD:
         said = f"{few} to tell a limit from a restart"
-    return replace(finding, detail=(*finding.detail, ("pattern", said)))
+    return said
 
 
 def _sure(together: Together) -> Confidence:

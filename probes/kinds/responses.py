@@ -11,6 +11,7 @@ from probes.kinds import streaming
 from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged
 from probes.kinds.conclude import is_good
 from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.streaming.by_route import by_route, pairs
 from probes.model import Ask
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def responses(case: Case) -> Flow:
     if any(is_good(call) for call in calls):
         calls = yield from asked_for(case, replace(plain, stream=True), "responses/stream")
         calls = streaming.as_read(case, calls)
-        found += streaming.told(case, calls, judged(case, calls, "a streamed response"))
+        told = streaming.told(case, calls, judged(case, calls, "a streamed response"))
+        found += yield from by_route(case, calls, told)
     return found
 
 
@@ -39,7 +41,7 @@ def undeclared(case: Case) -> str | None:
 
 
 def bound(case: Case) -> Bound:
-    worst = 2 * len(case.clients) * (1 + AGAIN)
+    worst = 2 * len(case.clients) * (1 + AGAIN) + 2 * pairs(case)
     return Bound(worst, worst * (PROMPT_TOKENS + int(case.params["cap"])), 4.0)
 
 

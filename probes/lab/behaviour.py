@@ -25,7 +25,7 @@ class Behaviour:
     seconds to the first token, in the place of the lab's. `tpot`: seconds for each after it. `opens_late`: a stream's
     headers leave with its first token. `role`: a stream opens with a chunk that says who speaks and nothing else, and at
     once. `thinks`: so many of its tokens are reasoning, first. `per_chunk`: tokens that a chunk of a stream holds.
-    `comments`: seconds between comments until the first token. `reasons`: whether an answer says why it ended.
+    `comments`: seconds between comments while no token is due. `reasons`: whether an answer says why it ended.
     `stamps`: chunks of a chat say when they were made (`created`), or the last one how long all took (`timings`).
     `workers`: pairs of addresses, prefill and decode, that take turns and stand in the id of an answer.
     """

@@ -12,8 +12,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,11 @@ from probes.lab.connection import Connection, Gone
 from probes.lab.dialects import Anthropic, Dialect, OpenAI, Refusal
 from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
 from probes.lab.jobs import Job, asked_cap, pieces, plan
+from probes.lab.request_body import parsed, plain
 from probes.lab.responses import Responses
 from probes.lab.server import Server
 from probes.lab.stamping import answered_by, stamped
+from probes.lab.stored import STORED, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from probes.clock import Clock
     from probes.lab.faults import Fault
 
-_MOST = 64 * 1024 * 1024
-"""Bytes of a request body, decompressed."""
 _PATHS: dict[str, tuple[str, Callable[[], Dialect] | None]] = {
     "/v1/chat/completions": ("POST", OpenAI),
     "/v1/responses": ("POST", Responses),
@@ -76,6 +75,8 @@ class _Turn:
     dialect: Dialect
     arrival: Arrival
     behaviour: Behaviour
+    since: float
+    """When the answer was asked for, which is earlier than the arrival where it is fetched."""
 
     @property
     def chunks(self) -> bool:
@@ -111,10 +112,11 @@ class Origin:
         self._prefill_per_token = prefill_per_token
         self._tpot = tpot
         self._ids = itertools.count(1)
+        self._kept = Kept()
 
     def _handle(self, connection: Connection, request: Request) -> bool:
         fields = {name.lower(): value for name, value in request.head.fields}
-        _, spoken = _PATHS.get(request.path, ("", None))
+        _, spoken = _at(request.path)
         dialect = (spoken or (Anthropic if "anthropic-version" in fields else OpenAI))()
         arrival = Arrival(
             method=request.method,
@@ -128,7 +130,7 @@ class Origin:
         self.requests.append(arrival)
         try:
             with self.armed.befalling(request) as do:
-                turn = _Turn(connection, request, dialect, arrival, do.model or WELL)
+                turn = _Turn(connection, request, dialect, arrival, do.model or WELL, arrival.at)
                 self._answer(turn, fields)
         except Refusal as fault:
             self._send_json(turn, fault.status, dialect.refusal(fault, arrival.id))
@@ -146,10 +148,13 @@ class Origin:
             turn.connection.send(self._head(turn, HTTPStatus.OK, (("content-length", "0"),)))
             return
         self._authorize(turn.dialect, fields)
+        if isinstance(turn.dialect, Responses) and turn.request.method == "GET":
+            self._fetch(turn)
+            return
         if turn.request.method == "GET":
             self._send_json(turn, HTTPStatus.OK, turn.dialect.models(self._model))
             return
-        body = _parse(_plain(turn.request.body, turn.request.head.get("content-encoding")))
+        body = parsed(plain(turn.request.body, turn.request.head.get("content-encoding")))
         turn.dialect.check(body, fields)
         if body["model"] != self._model:
             openai = isinstance(turn.dialect, OpenAI)
@@ -163,14 +168,21 @@ class Origin:
         number = turn.arrival.id.removeprefix("req_")
         worker = answered_by(int(number, 16), turn.behaviour)
         job = plan(body, f"{turn.dialect.id_prefix}{worker}{number}", turn.behaviour)
+        if body.get("background") and body.get("store"):
+            self._kept.keep(job, turn.arrival.at)
         if job.stream:
             self._stream(turn, job)
         else:
             self._wait_until(turn, self._due(turn, job, len(job.tokens)))
             self._send_json(turn, HTTPStatus.OK, turn.dialect.answer(job))
 
+    def _fetch(self, turn: _Turn) -> None:
+        """A stored response from its first event on: what is made already at once, the rest as it is made."""
+        job, since = self._kept.fetch(turn.request)
+        self._stream(replace(turn, since=since), job)
+
     def _route(self, request: Request) -> None:
-        method, _ = _PATHS.get(request.path, ("", None))
+        method, _ = _at(request.path)
         if not method:
             message = f"Invalid URL ({request.method} {request.path})"
             raise Refusal(HTTPStatus.NOT_FOUND, message)
@@ -188,7 +200,7 @@ class Origin:
         """When the token after the first `n` is."""
         own, pause = turn.behaviour.prefill, turn.behaviour.pause
         prefill = self._prefill if own is None else own
-        first = turn.arrival.at + prefill + self._prefill_per_token * job.prompt_tokens
+        first = turn.since + prefill + self._prefill_per_token * job.prompt_tokens
         silent = pause.seconds if pause is not None and n >= pause.after else 0.0
         tpot = turn.behaviour.tpot
         return first + silent + n * (self._tpot if tpot is None else tpot)
@@ -207,10 +219,11 @@ class Origin:
         connection.send(
             head + b"".join(self._made(turn, job, event, opened) for event in dialect.opening(job))
         )
-        self._comment(turn, job)
+        self._comment(turn, job, self._due(turn, job, 0))
         for first, last, text in pieces(job.tokens, turn.behaviour.per_chunk):
             due = self._due(turn, job, last)
             event = self._made(turn, job, dialect.token(job, first, text), due)
+            self._comment(turn, job, due)
             self._wait_until(turn, due)
             connection.send(event)
             turn.arrival.sent.append(self._clock.now())
@@ -223,9 +236,8 @@ class Origin:
         event = stamped(event, turn.behaviour, at, self._due(turn, job, 0))
         return chunk(event) if turn.chunks else event
 
-    def _comment(self, turn: _Turn, job: Job) -> None:
+    def _comment(self, turn: _Turn, job: Job, until: float) -> None:
         """Comments while the model has nothing to say."""
-        until = self._due(turn, job, 0)
         while (every := turn.behaviour.comments) is not None and until - self._clock.now() > every:
             turn.connection.wait(every)
             turn.connection.send(self._made(turn, job, b": keep-alive\n\n", self._clock.now()))
@@ -255,6 +267,11 @@ class Origin:
         return response_head(status, (*own, *fields, *about, *request_id, *closing))
 
 
+def _at(path: str) -> tuple[str, Callable[[], Dialect] | None]:
+    """Method and dialect of a path; no method where nothing is there."""
+    return ("GET", Responses) if path.startswith(STORED) else _PATHS.get(path, ("", None))
+
+
 def _check_cap(body: dict[str, Any], most: int | None) -> None:
     """As OpenAI says it: https://github.com/ChatGPTNextWeb/NextChat/issues/3195."""
     cap = asked_cap(body)
@@ -264,24 +281,3 @@ def _check_cap(body: dict[str, Any], most: int | None) -> None:
             f"provided {cap}."
         )
         raise Refusal(HTTPStatus.BAD_REQUEST, message, param="max_tokens")
-
-
-def _plain(body: bytes, coding: str | None) -> bytes:
-    """Decompressed where it says gzip; what does not decompress is left to the parser."""
-    if (coding or "").lower() != "gzip":
-        return body
-    try:
-        return zlib.decompressobj(wbits=31).decompress(body, _MOST)
-    except zlib.error:
-        return body
-
-
-def _parse(body: bytes) -> dict[str, Any]:
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict):
-        message = "We could not parse the JSON body of your request. The API expects a JSON object."
-        raise Refusal(HTTPStatus.BAD_REQUEST, message)
-    return parsed

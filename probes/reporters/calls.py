@@ -20,11 +20,18 @@ MOST = 300
 _SAID = 300
 _KEY = (
     ("tokens", "▙", "the answer so far, in parts: what one event of the stream brings, often one token"),
-    ("gaps", "█", "silence: no token for much longer than usual"),
+    ("gaps", "█", "silence: no token for much longer than usual, or none until all came at once"),
     ("beats", "◆", "heartbeat: a comment or a ping, which keeps the connection open and says nothing"),
     ("ink", "✓", "whole: a finish reason, then the end marker"),
-    ("ends", "✗", "cut, or ended without what a whole answer ends with"),
+    ("ends", "✗", "not as it should be: cut, damaged, or ended without what a whole answer ends with"),
 )
+MARKS = (
+    ("gaps-mark", "█", "silence"),
+    ("beats", "◆", "heartbeat"),
+    ("ink", "✓", "whole"),
+    ("ends", "✗", "not as it should be"),
+)
+"""The key in short, below each finding's plots."""
 _TERMS = (
     (
         "token",
@@ -41,6 +48,10 @@ _TERMS = (
     (
         "end marker",
         "The last event of a stream: [DONE] (OpenAI chat), response.completed (OpenAI responses), message_stop (Anthropic). Anybody on the way can write one.",
+    ),
+    (
+        "framing",
+        "How HTTP says where an answer is over: by its length, by chunks of which the last is empty, or by a close. Where it ends before that, the connection broke.",
     ),
 )
 
@@ -93,12 +104,14 @@ def _explained(*, plots: bool) -> Iterator[str]:
         yield f'<li><i class="{name}" aria-hidden="true">{mark}</i>{said}</li>'
     yield "</ul>"
     yield '<span class="grid" hidden></span>'
-    yield "<details>"
+    yield '<details id="reading">'
     yield "<summary>How to read a plot</summary>"
     yield (
         "<p>Time runs to the right, from the moment the request was sent whole; the line climbs with each part of the answer. A healthy "
         "stream is flat until its first token, then climbs evenly to the end. A flat stretch is a user who waits. A line "
-        "that stays flat and then jumps is an answer that somebody on the way held back until it was whole.</p>"
+        "that stays flat and then jumps is an answer that somebody on the way held back until it was whole; a line of even stairs "
+        "is one that was given out in portions, each when a buffer was full. A line that stops early, at ✗, is an answer that was cut: "
+        "who asked got the part below it, and often no error.</p>"
     )
     yield "<dl>"
     for term, meaning in _TERMS:

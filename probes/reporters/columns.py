@@ -21,11 +21,13 @@ _GAPS = 12
 
 def columns(track: Track) -> dict[str, object]:
     """`unit`: seconds of one tick. In ticks from the request on: `at` and `tokens` are the curve, and `beats`, each as the
-    difference to the one before; `gaps` (begin, end) and `end`.
+    difference to the one before; `gaps` (begin, end), of which one that ends in all of the answer is the
+    wait for it, and `end`.
     """
     unit = 10.0 ** (math.floor(math.log10(max(track.end, 1e-3))) + 1) / _TICKS
     points = list(_thinned(track.arrivals, track.end / POINTS))
-    longest = sorted(track.gaps(), key=lambda gap: gap[0] - gap[1])[:_GAPS]
+    held = [(0.0, track.arrivals[0][0])] if track.at_once else []
+    longest = sorted([*held, *track.gaps()], key=lambda gap: gap[0] - gap[1])[:_GAPS]
 
     def tick(seconds: float) -> int:
         return round(seconds / unit)

@@ -121,7 +121,9 @@ def group(tracks: Sequence[Track], numbers: Mapping[str, int], place: str) -> It
                 f'<div class="plot" data-columns="{number}" data-start="{track.start:.6f}" data-span="{whole:.6f}" {_height(track, top)} '
                 f'data-end="{_ending(track)}" data-label="{label}"></div>'
             )
-            yield '<p class="readout"></p>'
+            unit = "parts" if is_stream(track.exchange) else "tokens"
+            rest = f"{unit} of the answer that had come, by the seconds since the request"
+            yield f'<p class="readout" data-rest="{rest}">{rest}</p>'
         yield "</figure>"
     yield "</div>"
 
@@ -187,4 +189,4 @@ def last_words(exchange: Exchange) -> Iterator[str]:
 
 def plotted(exchange: Exchange) -> bool:
     """Whether there is something to plot."""
-    return is_stream(exchange) and bool(exchange.event_times or exchange.chunk_times)
+    return is_stream(exchange) and bool(exchange.event_times)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.redact import safe_text
 from probes.reporters.assets import policy, scripts, style
-from probes.reporters.calls import by_case, call_section
+from probes.reporters.calls import MARKS, by_case, call_section
 from probes.reporters.columns import columns
 from probes.reporters.figures import group, lines, plotted, text
-from probes.reporters.tracks import Track, by_id, tracks
+from probes.reporters.judged import as_judged
+from probes.reporters.tracks import Track, by_id, tracks, unlike
 from probes.reporters.words import (
     GLYPHS,
     commands,
@@ -48,6 +49,7 @@ class _Pictured:
 
 
 def report(run: Run, out: TextIO) -> None:
+    run = replace(run, calls=as_judged(run))
     findings = told_once(run.findings)
     seen = by_id(run)
     shown = [call for calls in by_case(run).values() for call in calls]
@@ -108,7 +110,8 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _where(case: str, client: str | None) -> str:
-    return f"<td>{text(case)}</td><td>{text(client or '')}</td>"
+    """A case breaks between its parts, a client's name nowhere."""
+    return f'<td class="parts">{text(case)}</td><td class="name">{text(client or "")}</td>'
 
 
 def _verdict(finding: Finding) -> str:
@@ -121,8 +124,10 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     yield f'<article id="f{number}">'
     yield f"<h2>{_verdict(finding)} {text(finding.title)}</h2>"
     yield f'<p class="soft">{text(tagged(finding))} · {text(" · ".join(filter(None, places)))}</p>'
-    drawn = tracks(finding, elsewhere.seen)[:_PLOTS] if finding.verdict is not Verdict.PASS else []
+    shown = tracks(finding, elsewhere.seen) if finding.verdict is not Verdict.PASS else []
+    drawn = unlike(shown, _PLOTS)
     yield from group(drawn, elsewhere.columns, f"f{number}-plots")
+    yield from _below(drawn, shown, reading=bool(elsewhere.calls and elsewhere.columns))
     yield "<dl>"
     for label, said in rows(finding):
         yield f"<dt>{text(label)}</dt><dd>{lines(said)}</dd>"
@@ -132,6 +137,18 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     yield from _links(finding, elsewhere)
     yield "</dl>"
     yield "</article>"
+
+
+def _below(drawn: Sequence[Track], shown: Sequence[Track], *, reading: bool) -> Iterator[str]:
+    """What the marks mean, and which streams are not drawn here."""
+    if not drawn:
+        return
+    if reading:
+        marks = " · ".join(f'<span class="{name}">{mark}</span> {said}' for name, mark, said in MARKS)
+        yield f'<p class="soft">{marks} · <a href="#reading">How to read a plot</a></p>'
+    if rest := [track for track in shown if track not in drawn]:
+        said = "; ".join(f"{track.label}: {track.outcome}" for track in rest)
+        yield f'<p class="soft">Drawn with the calls: {text(said)}</p>'
 
 
 def _links(finding: Finding, elsewhere: _Pictured) -> Iterator[str]:

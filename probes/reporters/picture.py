@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.redact import safe_text
-from probes.reporters.tracks import OURS, span, tracks
+from probes.reporters.tracks import OURS, is_stream, span, tracks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,12 +80,17 @@ def _bar(track: Track, whole: float, width: int, glyphs: _Glyphs) -> str:
     part = whole / width
     end = min(int((track.start + track.end) / part), width - 1)
     begin = min(int(track.start / part), end)
+    came = track.arrivals if is_stream(track.exchange) else []
+    if came and end == begin and end < width - 1:
+        end += 1
     silences = track.silences(2 * part)
     chunks = sorted(map(track.since, track.exchange.chunk_times))
     cells = [
         _cell(track, column * part - track.start, part, silences, chunks, glyphs)
         for column in range(begin, end)
     ]
+    if came and cells and glyphs.tokens not in cells:
+        cells[-1] = glyphs.tokens  # all of them came within the last part, where the end stands too
     return glyphs.edge + " " * begin + "".join(cells) + _end(track.exchange, glyphs)
 
 

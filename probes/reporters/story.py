@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from probes.reporters.tracks import OURS, is_stream
+from probes.reporters.portions import portions
+from probes.reporters.tracks import LONG, OURS, is_stream
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from probes.model import Exchange
+    from probes.reporters.portions import Portions
     from probes.reporters.tracks import Track
 
 _BROKEN = {
@@ -33,11 +35,13 @@ _MARKERS = {
     "openai.responses": "response.completed",
     "anthropic.messages": "message_stop",
 }
-_AT_ONCE, _BURST, _MANY = 0.02, 0.5, 8
-"""Of the whole time, and in seconds: so many parts that come within are one burst."""
+_OTHERS = frozenset({"response.incomplete", "response.failed"})
+_MOMENT = 1e-3
 _TAIL = 1.0
 """Seconds after the last token that are worth a word where the answer is whole."""
 _SAID = 120
+_EVEN = 2.0
+"""Times the mean pace: what comes within is no pause."""
 
 
 def story(track: Track) -> str:
@@ -79,24 +83,53 @@ def _stream(track: Track) -> Iterator[str]:
 def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
     first, last = arrivals[0][0], arrivals[-1][0]
     n, early = sum(tokens for _, tokens in arrivals), sum(at < first for at in track.beats)
-    if n >= _MANY and last - first <= min(_AT_ONCE * track.end, _BURST):
+    if track.at_once:
         alive = f" but {_beats(early)}" if early else ""
-        yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once, within {duration(last - first)}"
+        within = f", within {duration(last - first)}" if last - first >= _MOMENT else ""
+        yield f"nothing{alive} for {duration(first)}, then all {n:,} parts of the answer at once{within}"
+        yield _compressed(track)
     else:
         alive = f", behind {_beats(early)}" if early else ""
         yield f"first token after {duration(first)}{alive}"
         yield _hidden(track, first)
-        gaps = track.gaps()
-        inside = [gap for gap in gaps if gap[1] <= last]
-        if inside:
+        inside = [gap for gap in track.gaps() if gap[1] <= last]
+        if came := portions(track):
+            yield _in_portions(came)
+            yield _compressed(track)
+        elif inside:
             begin, end = max(inside, key=lambda gap: gap[1] - gap[0])
             more = f" (the longest of {len(inside)})" if len(inside) > 1 else ""
             yield f"then {_silence(track, begin, end)} from {duration(begin)} on{more}"
         elif last > first:
-            yield f"then tokens without a break for {duration(last - first)}"
+            yield _flowing(track)
     least = _TAIL if track.exchange.facts.get("finish_reason") else 0.0
     if tail := [gap for gap in track.gaps() if gap[0] >= last and gap[1] - gap[0] >= least]:
         yield f"after the last token {_silence(track, *tail[0])}"
+
+
+def _flowing(track: Track) -> str:
+    """No silence stands out; pauses that a person sees are no flow for that."""
+    came = track.arrivals
+    first, last = came[0][0], came[-1][0]
+    longest = max((b - a for a, b in track.silences(0.0) if b <= last and not track.late(a, b)), default=0.0)
+    each = (last - first) / (sum(n for _, n in came) - 1)
+    if longest < max(LONG, _EVEN * each):
+        return f"then tokens without a break for {duration(last - first)}"
+    return f"then tokens for {duration(last - first)}, never more than {duration(longest)} apart"
+
+
+def _in_portions(came: Portions) -> str:
+    """Who made them is the finding's to say: a server may write so, too."""
+    size = f" of about {came.size / 1024:.1f} KiB each" if came.size else ""
+    often = f"one every {duration(came.apart)}" if came.even else f"about {duration(came.apart)} apart"
+    return f"then the tokens come in {came.n} portions{size}, {often}, and nothing between them"
+
+
+def _compressed(track: Track) -> str:
+    coding = (track.exchange.body_encoding or "identity")[:_SAID]
+    if coding == "identity":
+        return ""
+    return f"it came compressed ({coding}), and a compressor may keep what it gets until it has enough"
 
 
 def _hidden(track: Track, first: float) -> str:
@@ -121,20 +154,93 @@ def _beats(n: int) -> str:
 def _end(track: Track) -> Iterator[str]:
     """What ended it, and whether that is how a whole answer ends."""
     seen, facts = track.exchange, track.exchange.facts
-    terminal, reason = facts.get("terminal"), facts.get("finish_reason")
-    marker = str(terminal or _MARKERS.get(str(facts.get("dialect")), "end marker"))[:_SAID]
     if errors := facts.get("errors"):
         yield f"the stream says that it failed: {_said(errors[0])}"
     if seen.error is not None:
         yield f"at {duration(track.end)} {_broken(seen)}"
     if seen.error is not None and seen.error.kind in OURS:
         return
-    if terminal is None:
-        yield f"no {marker} came, so the answer is not whole"
-    elif errors or not reason:
-        yield f"it ends with {marker} as if all were well, but without a finish reason before it"
-    elif seen.error is None:
-        yield f"whole after {duration(track.end)}, with its finish reason ({str(reason)[:_SAID]}) and {marker}"
+    yield from _damage(seen)
+    usual = _MARKERS.get(str(facts.get("dialect")), "end marker")
+    if facts.get("terminal") is not None:
+        yield _marked(track, usual)
+    elif seen.error is None and facts.get("complete") is None:
+        yield from _left(track)
+    else:
+        if seen.error is None:
+            yield f"at {duration(track.end)} it just ends"
+        yield _unmarked(seen, usual)
+
+
+def _left(track: Track) -> Iterator[str]:
+    """Its client closed: that says nothing of what was still to come."""
+    if _code(track.exchange) == "client.parser":
+        yield "nothing is wrong with what came"
+    yield f"at {duration(track.end)} its client stops reading, so what was still to come is not known"
+
+
+def _unmarked(seen: Exchange, usual: str) -> str:
+    if reason := str(seen.facts.get("finish_reason") or "")[:_SAID]:
+        return f"its finish reason ({reason}) came, and no {usual} after it"
+    return f"neither a finish reason nor {_a(usual)} came, so the answer is not whole"
+
+
+def _a(marker: str) -> str:
+    return f"an {marker}" if marker == "end marker" else marker
+
+
+def _marked(track: Track, usual: str) -> str:
+    """Of a stream that ends with a marker, which proves nothing by itself."""
+    seen, facts, code = track.exchange, track.exchange.facts, _code(track.exchange)
+    marker, reason = str(facts["terminal"])[:_SAID], str(facts.get("finish_reason") or "")[:_SAID]
+    good = code in {None, "ok", "client.parser"} and not facts.get("errors")
+    tidy = f"it ends with {marker} as if all were well"
+    if not reason and good and code:
+        return f"{_over(track, code)}, with {marker} and, as always from this endpoint, no finish reason"
+    if not reason or facts.get("errors"):
+        return (
+            f"{tidy}, with a finish reason ({reason})"
+            if reason
+            else f"{tidy}, but without a finish reason before it"
+        )
+    if code == "stream.masked":
+        return _masked(facts, tidy, usual)
+    if seen.error is not None:
+        return f"its finish reason ({reason}) and {marker} had come before that"
+    lost = "; its client did not hand over all of it" if code == "client.parser" else ""
+    return f"{_over(track, code)}, with its finish reason ({reason}) and {marker}{lost}"
+
+
+def _masked(facts: Mapping[str, Any], tidy: str, usual: str) -> str:
+    marker, reason = str(facts["terminal"])[:_SAID], str(facts["finish_reason"])[:_SAID]
+    if (facts.get("tool_calls") or {}).get("cut"):
+        return f"{tidy}, but in the middle of a tool call"
+    if marker not in {usual, *_OTHERS}:
+        return f"it ends with {marker}, where {usual} ends an answer of this API"
+    return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
+
+
+def _over(track: Track, code: str | None) -> str:
+    """`whole` is said of nothing that a finding calls broken."""
+    return f"{'whole' if code in {None, 'ok', 'client.parser'} else 'over'} after {duration(track.end)}"
+
+
+def _code(seen: Exchange) -> str | None:
+    return seen.attribution.code if seen.attribution is not None else None
+
+
+def _damage(seen: Exchange) -> Iterator[str]:
+    """What is wrong with a stream's bytes, whatever its end."""
+    facts, kind = seen.facts, seen.header("content-type")
+    if facts.get("sniffed"):
+        said = f"its content type says {kind[:_SAID]}" if kind else "it has no content type"
+        yield f"{said}, though it is a stream of events"
+    if facts.get("decoded") is False:
+        yield f"its bytes are not in the coding that it declares ({(seen.header('content-encoding') or '')[:_SAID]})"
+    if line := facts.get("malformed"):
+        yield f"among its events is one that is none of its dialect: {_said(line)}"
+    if (facts.get("replacement_chars") or facts.get("invalid_utf8")) and _code(seen) != "ok":
+        yield "characters of its text are damaged"
 
 
 def _said(error: object) -> str:
@@ -143,4 +249,11 @@ def _said(error: object) -> str:
 
 
 def _broken(seen: Exchange) -> str:
-    return _BROKEN.get(seen.error.kind, "it ended") if seen.error is not None else "it ended"
+    """What came before a broken framing was HTTP."""
+    if seen.error is None:
+        return "it ended"
+    if seen.error.kind == "protocol" and seen.status is not None:
+        return "its framing broke"
+    if seen.error.kind == "closed" and seen.facts.get("terminal"):
+        return "the connection was closed before its framing was over"
+    return _BROKEN.get(seen.error.kind, "it ended")

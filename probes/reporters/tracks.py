@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.model import Factor, Verdict
+from probes.reporters.judged import as_judged
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _TWINS: Mapping[Factor, tuple[str, str]] = {
     Factor.STREAM: ("streamed", "not streamed"),
     Factor.LENGTH: ("shorter", "longer"),
 }
+_UNNAMED: Mapping[str, Factor] = {"length": Factor.STREAM, "buffering": Factor.LENGTH}
+"""What the sides differ in by the kind, of a finding that puts nothing down to it."""
 _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
     Factor.CLIENT: lambda seen: seen.call.trial.client,
     Factor.ROUTE: lambda seen: seen.call.trial.route,
@@ -37,10 +40,13 @@ _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
 _TOKENS, _BEATS = "vrk", "cpb"
 """Letters of `wire.facts`, which a reporter can't import: visible text, reasoning, tool calls; comments, pings, blanks."""
 _COLUMNS = 65_536
-_LONG = 0.25
+LONG = 0.25
 """Seconds that a silence lasts at the least."""
 _APART = 5
 """How many times as long as the usual gap between two tokens."""
+
+_AT_ONCE, _BURST, _MANY = 0.05, 0.5, 8
+"""Of the whole time, and in seconds: so many parts that come within are one burst."""
 
 
 class Seen(NamedTuple):
@@ -85,16 +91,15 @@ class Track:
 
     @cached_property
     def arrivals(self) -> list[tuple[float, int]]:
-        """(when, how many) of the parts of an answer that came: chunks with tokens of any channel; for a run that kept no
-        events each chunk of a body; for what is no stream the tokens that its usage names, all at its end.
+        """(when, how many) of the parts of an answer that came: events with tokens of any channel; for what is no stream the
+        tokens that its usage names, all at its end.
         """
         seen = self.exchange
         if not is_stream(seen):
             good = seen.error is None and 200 <= (seen.status or 0) < 300
             return [(self.end, _completion(seen.facts.get("usage")))] if good and seen.body_bytes else []
-        times = seen.event_times or (() if seen.facts.get("heartbeats") is not None else seen.chunk_times)
-        kinds = seen.event_kinds or _TOKENS[0] * len(times)
-        came = Counter(self.since(at) for at, kind in zip(times, kinds, strict=False) if kind in _TOKENS)
+        pairs = zip(seen.event_times, seen.event_kinds, strict=False)
+        came = Counter(self.since(at) for at, kind in pairs if kind in _TOKENS)
         return sorted(came.items())
 
     @cached_property
@@ -113,10 +118,34 @@ class Track:
             times.append(max(self.end, times[-1]))
         return [(before, after) for before, after in pairwise(times) if after - before >= least]
 
+    def late(self, begin: float, end: float) -> bool:
+        """Our own process stood still for as long as would make a pause of it: what it stamped then came before."""
+        stalls = self.exchange.conditions.get("stalls") or ()
+        stood = sum(
+            min(self.since(until), end) - max(self.since(since), begin)
+            for since, until in stalls
+            if self.since(until) > begin and self.since(since) < end
+        )
+        return stood > (end - begin) / 4
+
     def gaps(self) -> list[tuple[float, float]]:
-        """The silences that stand out from the stream's own pace."""
-        usual = [later - earlier for (earlier, _), (later, _) in pairwise(self.arrivals)]
-        return self.silences(max(_LONG, self.end / 50, _APART * median(usual) if usual else 0.0))
+        """The silences that stand out from the stream's own pace, by the pauses between its goes or by its parts: where
+        each go holds many, the pauses between them are no pace. None that our own process may have made.
+        """
+        came = self.arrivals
+        pauses = [later - earlier for (earlier, _), (later, _) in pairwise(came)]
+        each = (came[-1][0] - came[0][0]) / (sum(n for _, n in came) - 1) if pauses else 0.0
+        usual = min(median(pauses), each) if pauses else 0.0
+        found = self.silences(max(LONG, self.end / 50, _APART * usual))
+        return [(begin, end) for begin, end in found if not self.late(begin, end)]
+
+    @cached_property
+    def at_once(self) -> bool:
+        """Many parts came within a moment, after a wait that is far longer: an answer that was held back, or a fast model's."""
+        came = self.arrivals
+        if not is_stream(self.exchange) or sum(n for _, n in came) < _MANY:
+            return False
+        return came[-1][0] - came[0][0] <= min(_AT_ONCE * self.end, _BURST)
 
     @property
     def outcome(self) -> str:
@@ -125,6 +154,8 @@ class Track:
             what = "our limit" if error.kind in OURS else _ENDS.get(error.kind, "ended")
         elif made is not None and made.code == "ok":
             what = "complete"
+        elif made is not None and made.code == "client.parser":
+            what = "misread" if self.exchange.facts.get("terminal") else "client left"
         elif status is not None and status >= 400:
             what = str(status)
         else:
@@ -133,7 +164,7 @@ class Track:
 
 
 def by_id(run: Run) -> dict[str, Seen]:
-    return {exchange.id: Seen(call, exchange) for call in run.calls for exchange in call.exchanges}
+    return {exchange.id: Seen(call, exchange) for call in as_judged(run) for exchange in call.exchanges}
 
 
 def span(tracks: Sequence[Track]) -> float:
@@ -150,7 +181,34 @@ def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
             return requests if len(requests) > 1 else []
         if sides := _sides(finding, seen, evidence):
             return sides
+        if finding.code == "client.parser":
+            return [*_streams(evidence), *_read_whole(finding, seen, evidence)][:MOST]
     return _streams(evidence)
+
+
+def _read_whole(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
+    """The same stream as another client had it: what the one that left never saw."""
+    clients = {each.call.trial.client for each in evidence}
+    others = [
+        each
+        for each in seen.values()
+        if each.call.case == finding.case and each.call.trial.client not in clients and _good(each.exchange)
+    ]
+    return _streams(others)[:1]
+
+
+def _good(exchange: Exchange) -> bool:
+    return exchange.attribution is not None and exchange.attribution.code == "ok"
+
+
+def unlike(tracks: Sequence[Track], most: int) -> list[Track]:
+    """As many of them, in their order: one of each way to end before a second of the same."""
+    first: dict[tuple[str, bool], int] = {}
+    for n, track in enumerate(tracks):
+        left = track.exchange.facts.get("complete") is None and not track.exchange.facts.get("terminal")
+        first.setdefault((track.outcome.partition(" after")[0], left), n)
+    rest = [n for n in range(len(tracks)) if n not in first.values()]
+    return [tracks[n] for n in sorted([*first.values(), *rest][:most])]
 
 
 def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
@@ -164,7 +222,8 @@ def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen])
         return []
     if control is None or variant is None:
         return []
-    labels = _labels(finding.factor or Factor.STREAM, control, variant)
+    factor = finding.factor or _UNNAMED.get(finding.kind)
+    labels = _labels(factor, control, variant) if factor is not None else _NO_NAMES
     return [Track(label, 0.0, side.exchange) for label, side in zip(labels, (control, variant), strict=True)]
 
 
@@ -176,10 +235,10 @@ def _labels(factor: Factor, control: Seen, variant: Seen) -> tuple[str, str]:
         one, other = (str(_SIDES[factor](side))[:_LABEL] for side in (control, variant))
         if one != other:
             return one, other
-    return "control", "variant"
+    return _NO_NAMES
 
 
-_LABEL = 24
+_LABEL, _NO_NAMES = 24, ("control", "variant")
 
 
 def is_stream(exchange: Exchange) -> bool:

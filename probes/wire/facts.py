@@ -13,7 +13,7 @@ from . import sse
 from .said import Said
 from .stamps import Stamps
 
-VERSION = 2
+VERSION = 3
 MAX_JSON = 4 * 1024 * 1024
 MAX_COLUMNS = 65_536
 _MAX_KEPT = 16  # event types
@@ -52,7 +52,6 @@ class Facts:
         self.event_kinds = bytearray()
         self._seen = 0
         self.malformed: str | None = None
-        self.replacement_chars = 0
 
     @property
     def held(self) -> int:
@@ -83,7 +82,10 @@ class Facts:
             self._json_whole = False
 
     def _events(self, data: bytes, at: float) -> None:
-        for event in self._parser.feed(data):
+        found = self._parser.feed(data)
+        if self._parser.marked and "bom" not in self.forms:
+            self._form("bom", "\ufeff")
+        for event in found:
             if event.kind == "event":
                 letter = self._event(event, at)
                 name = event.type
@@ -120,11 +122,15 @@ class Facts:
             "usage_start": said.usage_start,
             "usage_last": said.usage_last,
             "usages": said.usages,
+            "usage_conflict": said.usage_conflict,
+            "after_end": said.after_end,
+            "repeats": said.repeats,
             "errors": said.errors,
+            "response_id": said.response_id,
             "tool_calls": said.tools.result(),
             "malformed": self.malformed,
             "unfinished": self._parser.unfinished or None,
-            "replacement_chars": self.replacement_chars,
+            **said.damage.result(),
             "invalid_utf8": self._parser.invalid,
             "complete": complete,
             "tokens": said.tokens,
@@ -136,10 +142,6 @@ class Facts:
     def _event(self, event: sse.Event, at: float) -> str:
         self.marks.setdefault("first_event", at)
         text = event.data
-        if "�" in text:
-            self.replacement_chars += text.count("�")
-        if "\\uf" in text or "\\uF" in text:
-            self.replacement_chars += text.lower().count("\\ufffd")
         if not text:
             # It dispatches an event, but one that says nothing: a heartbeat, and what a JSON parser fails on.
             self._form("empty", "data:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .damage import Damage
 from .nesting import ToolCalls
 
 _MAX_KEPT = 16
@@ -15,6 +16,9 @@ _TEXT_DELTAS = {
 }
 _RESPONSE_DELTAS = {"response.output_text": "content", "response.refusal": "refusal"}
 _RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_COUNTS = {"prompt_tokens": False, "completion_tokens": True}
+"""Of a chat's usage, and whether it may grow."""
+_ERROR_WORDS = ("detail", "message", "msg", "errors", "error_message", "error_msg")
 LETTERS = {"content": "v", "reasoning": "r", "tool": "k", "refusal": "r"}
 """Channel → what a column of events calls a token of it."""
 
@@ -27,6 +31,7 @@ class Said:
     def __init__(self) -> None:
         self.marks: dict[str, float] = {}
         self.dialect: str | None = None
+        self.response_id: str | None = None
         self.terminal: str | None = None
         self.finish_reason: str | None = None
         self.usage: dict[str, Any] | None = None
@@ -37,14 +42,17 @@ class Said:
         self.tokens = 0
         self.channels: dict[str, int] = {}
         self.text_chars = 0
+        self.after_end = self.repeats = 0
+        self.usage_conflict: dict[str, list[int]] = {}
+        self.damage = Damage()
         self.tools = ToolCalls()
-        self._letter = "o"
+        self._letter, self._text = "o", ""
 
     def event(self, kind: str, body: dict[str, Any], at: float) -> str:
         """Takes in one event of type `kind`; returns its letter: a token's channel, `e` an error, `p` a ping, else `o`."""
         self._letter = "o"
         error = body.get("error")
-        if error or "error" in (kind, body.get("type")):
+        if error or "error" in (kind, body.get("type"), body.get("object")) or _tells_of_error(body):
             self.error(error or body)
             return "e"
         if "choices" in body:
@@ -66,10 +74,24 @@ class Said:
     def merge_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
             self.usages += 1
+            self._compare(usage)
             self.usage_last = usage
             self.usage = {**(self.usage or {}), **usage}
 
+    def _compare(self, usage: dict[str, Any]) -> None:
+        """Counts of a chat stream may come again and again: of the prompt always the same, of the answer never fewer."""
+        for name, grows in _COUNTS.items():
+            before, now = _count((self.usage or {}).get(name)), _count(usage.get(name))
+            if before and now and (now < before if grows else now != before):
+                self.usage_conflict[name] = [before, now]
+
     def _token(self, channel: str, text: str, at: float) -> None:
+        if self.terminal is not None:
+            self.after_end += 1  # no client that stops at the end marker sees it
+            return
+        self.damage.text(channel, text)
+        self.repeats += bool(text) and text == self._text
+        self._text = text
         self.tokens += 1
         self.channels[channel] = self.channels.get(channel, 0) + 1
         self.marks.setdefault("first_token", at)
@@ -99,11 +121,11 @@ class Said:
         if isinstance(content, str) and content:
             self._token("content", content, at)
         elif calls:
-            self._token("tool", "", at)
-        elif any(delta.get(name) for name in _REASONING):
-            self._token("reasoning", "", at)
+            self._token("tool", _arguments(calls), at)
+        elif thought := next((delta[name] for name in _REASONING if delta.get(name)), None):
+            self._token("reasoning", str(thought), at)
         elif delta.get("refusal"):
-            self._token("refusal", "", at)
+            self._token("refusal", str(delta["refusal"]), at)
 
     def _messages(self, kind: str, body: dict[str, Any], at: float) -> None:
         self.dialect = "anthropic.messages"
@@ -129,6 +151,8 @@ class Said:
 
     def _responses(self, kind: str, body: dict[str, Any], at: float) -> None:
         self.dialect = "openai.responses"
+        if kind == "response.created" and isinstance(made := body.get("response"), dict):
+            self.response_id = made["id"] if isinstance(made.get("id"), str) else None
         if kind.endswith(".delta") and isinstance(delta := body.get("delta"), str) and delta:
             source = kind.removesuffix(".delta")
             channel = "tool" if source.endswith("arguments") else _RESPONSE_DELTAS.get(source, "reasoning")
@@ -164,6 +188,22 @@ class Said:
             self.finish_reason = body.get("status")
             parts = [part for item in dicts(body.get("output")) for part in dicts(item.get("content"))]
             self.text_chars = sum(len(str(part.get("text") or "")) for part in parts)
+
+
+def _arguments(calls: Any) -> str:
+    functions = [function for call in dicts(calls) if isinstance(function := call.get("function"), dict)]
+    return "".join(text for f in functions if isinstance(text := f.get("arguments"), str))
+
+
+def _tells_of_error(body: dict[str, Any]) -> bool:
+    """In the words of a framework, such as FastAPI's `{"detail": "Internal Server Error"}`: no dialect has such an event."""
+    named = isinstance(body.get("type"), str) or "choices" in body
+    return not named and any(body.get(name) for name in _ERROR_WORDS)
+
+
+def _count(value: Any) -> int:
+    """Zeros stand where nothing is counted yet."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:

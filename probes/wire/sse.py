@@ -36,6 +36,8 @@ class Parser:
         self._block_open = False
         self._begun = False  # a line that is not empty came since the last one that is
         self._lines = 0
+        self.marked = False
+        """A byte order mark came first, which the standard has a reader drop."""
         self.invalid = 0
         """Lines that are no UTF-8: a character cut by a fragment's end is whole again by now."""
         self.last_id = ""
@@ -88,6 +90,7 @@ class Parser:
             self._start = data
             return b""
         self._start = None
+        self.marked = data.startswith(_BOM)
         return data.removeprefix(_BOM)
 
     def _line(self, raw: bytes, events: list[Event]) -> None:

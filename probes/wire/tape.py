@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hashlib
 import re
@@ -176,6 +177,8 @@ class Tape:
 
     def failed(self, error: BaseException, *, phase: str | None = None) -> None:
         """The first failure stands: what a layer above makes of it is the same failure again."""
+        if isinstance(error, asyncio.CancelledError) and self.phase == "body" and phase is None:
+            return  # a client's own early close, such as 0.1 s after the end marker (openai/_streaming_cleanup.py)
         if self.error is None:
             kind, text = classify(error)
             if kind in {"reset", "closed", "oversize"} and self.foreign:

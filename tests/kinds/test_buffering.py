@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from canned import ALL, CURL, HTTPX, OPENAI, as_text, attributed, case, told
-from exchanges import exchange, stream_facts
+from exchanges import GOOD_CHAT, exchange, stream_facts
 
 from probes.arrivals import How, arrivals
 from probes.kinds import KINDS
@@ -161,6 +161,14 @@ def test_a_stream_that_flows_costs_two_requests():
     assert findings[0].client == "openai-py"
 
 
+def test_a_stream_that_is_whole_but_for_its_end_marker_flows_all_the_same():
+    """What is missing behind it, another question tells."""
+    seen = flowing()
+    unmarked = attributed(replace(seen, facts={**seen.facts, "terminal": None}))
+    found = told(case("buffering"), lambda _: unmarked)[0]
+    assert [f.code for f in found] == ["ok"]
+
+
 def test_held_where_it_is_compressed():
     """Three of three beside three of three with identity."""
     findings, server = told(case("buffering"), by_identity(GZIPPED, flowing()))
@@ -199,12 +207,67 @@ def test_compressed_by_the_edge():
     assert (found.factor, found.layer) == (Factor.ACCEPT_ENCODING, Layer.EDGE)
 
 
-def test_held_over_one_version_of_http():
+H2 = replace(CURL, name="curl-h2", mode="h2")
+
+
+def over(version, found):
+    return replace(found, conditions={**found.conditions, "http_version": version})
+
+
+def by_version(rest, second, *, speaks="HTTP/2"):
+    """What a server does of each version of HTTP, and which it agrees on where HTTP/2 is offered."""
+    return lambda a: over(speaks, second) if a.client == "curl-h2" else over("HTTP/1.1", rest)
+
+
+def secure(clients=(OPENAI, CURL, H2), base_url="https://a.example/v1"):
+    return case("buffering", clients, base_url=base_url)
+
+
+@pytest.mark.parametrize(
+    "rest, second, when",
+    [(HELD, flowing(), "over HTTP/1.1 alone"), (flowing(), HELD, "over HTTP/2 alone")],
+    ids=["1.1", "2"],
+)
+def test_held_over_one_version_of_http(rest, second, when):
     """By curl, which speaks both; an SDK alone can't show it."""
-    h2 = replace(CURL, name="curl-h2", mode="h2")
-    asked = case("buffering", (OPENAI, CURL, h2), base_url="https://a.example/v1")
-    found = the(told(asked, lambda a: flowing() if a.client == "curl-h2" else HELD)[0])
-    assert (found.code, found.factor) == ("stream.buffered", Factor.HTTP_VERSION)
+    found = the(told(secure(), by_version(rest, second))[0])
+    assert (found.code, found.factor, found.confounders) == ("stream.buffered", Factor.HTTP_VERSION, ())
+    assert when in found.title
+    assert "not tested" not in dict(found.detail)
+
+
+@pytest.mark.parametrize(
+    "found, code", [(steps(4096), "stream.buffered"), (flowing(), "ok")], ids=["held", "flows"]
+)
+def test_both_versions_of_http_alike(found, code):
+    """Then neither is the factor, and it was tested."""
+    said = the(told(secure(), by_version(found, found))[0])
+    assert (said.code, said.factor) == (code, None)
+    assert "not tested" not in dict(said.detail)
+
+
+def test_held_over_http2_now_and_then():
+    """A hold that did not come again is no factor, and nothing is called good."""
+    asked = secure()
+    found = the(told(asked, lambda a: by_version(flowing(), flowing() if a.repeat else HELD)(a))[0])
+    assert (found.verdict, found.reason, found.factor) == (Verdict.INCONCLUSIVE, Reason.MIXED, None)
+
+
+@pytest.mark.parametrize("found", [HELD, flowing()], ids=["held", "flows"])
+@pytest.mark.parametrize(
+    "asked, speaks, why",
+    [
+        (secure(base_url="http://a.example/v1"), "HTTP/2", "route edge is plain http"),
+        (secure(clients=(OPENAI, CURL)), "HTTP/2", "it takes the clients curl and curl-h2"),
+        (secure(), "HTTP/1.1", "the server agreed on HTTP/1.1 where HTTP/2 was offered"),
+    ],
+    ids=["no TLS", "no such client", "not agreed"],
+)
+def test_versions_that_could_not_be_compared(found, asked, speaks, why):
+    """It is said that this was not tested, and why; what differs by chance is not put down to a version nobody spoke."""
+    said = the(told(asked, by_version(found, flowing() if speaks == "HTTP/1.1" else found, speaks=speaks))[0])
+    assert said.factor is None
+    assert why in dict(said.detail)["not tested"]
 
 
 def test_held_where_the_request_is_large():
@@ -219,10 +282,104 @@ def test_a_fast_model_is_not_taken_for_a_buffer():
     assert (the(findings).code, findings[0].verdict) == ("ok", Verdict.PASS)
 
 
-def test_a_model_that_answers_at_once_is_not_judged():
-    """Neither the wait nor the answer grows."""
+def test_a_longer_answer_that_comes_as_soon_was_not_held():
+    """Three times the events, and the first of them no later: a hold would be a third of what that took."""
     findings, _ = told(case("buffering"), by_length(fast(), fast(n=768, each=0.00003)))
-    assert (the(findings).verdict, findings[0].reason) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW)
+    assert (the(findings).code, findings[0].verdict) == ("ok", Verdict.PASS)
+
+
+def by_cap(answer):
+    """Of a model that answers with `answer(n)`, of as many tokens as the cap allows."""
+    return lambda asked: answer(asked.trial.request.cap)
+
+
+def ends_at(n, answer):
+    """Of one that ends by itself after `n`, whatever it may."""
+    return lambda asked: _stopped(answer(min(n, asked.trial.request.cap)), n < asked.trial.request.cap)
+
+
+def _stopped(found, itself):
+    return replace(found, facts={**found.facts, "finish_reason": "stop" if itself else "length"})
+
+
+@pytest.mark.parametrize(
+    "mind, code",
+    [
+        (by_cap(lambda n: whole(n, tpot=0.273, first=2.0)), "stream.buffered"),
+        (by_cap(lambda n: fast(n, first=60.0)), "ok"),
+        (ends_at(120, lambda n: whole(n, tpot=0.05)), "stream.buffered"),
+        (ends_at(120, lambda n: fast(n, first=8.0)), "ok"),
+    ],
+    ids=["held, slow", "slow to begin", "held, ends by itself", "ends by itself"],
+)
+def test_a_longer_answer_that_cannot_be_had(mind, code):
+    """It would take more than the deadline, or the model says no more: a shorter one tells as well."""
+    asked = case("buffering")
+
+    def within(request):
+        found = mind(request)
+        assert found.timeline.end < asked.params["deadline"]
+        return found
+
+    assert the(told(asked, within)[0]).code == code
+
+
+def test_a_deadline_of_ours_is_named():
+    """Where only a longer answer would tell, and we did not wait for it."""
+    ours = exchange(200, b"", SSE, error=("deadline", "read"), facts={"stream": True}, stream=True)
+    found = the(told(case("buffering"), by_length(fast(first=30.0), ours))[0])
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "own limit of 120 s" in dict(found.detail)["seen"]
+
+
+def test_a_long_wait_before_a_stream_that_flows():
+    """Comments for 20 s and then event by event: whether the first waited for the last is said to be open, no more."""
+    found = the(told(case("buffering"), lambda _: flowing(n=120, tpot=0.01, first=20.0))[0])
+    assert (found.verdict, found.confidence) == (Verdict.PASS, Confidence.LOW)
+    assert "no answers of two lengths" in dict(found.detail)["not told"]
+
+
+def test_a_long_wait_before_a_hold_on_a_slow_way():
+    """What leaves in portions of the network's size is not taken for events."""
+    size = 1448
+    total = 120 * len(EVENT)
+    sizes = [size] * (total // size) + [total % size]
+    slow = stream([20.0 + k * 0.05 for k in range(len(sizes))], sizes)
+    assert not arrivals(slow).apart
+    assert the(told(case("buffering"), lambda _: slow)[0]).verdict is Verdict.INCONCLUSIVE
+
+
+def opened(n=60, rest=60, waited=2.0, tpot=0.03):
+    """`n` events at once and then the `rest` as they are made."""
+    times = [waited + k * tpot for k in range(rest + 1)]
+    found = stream(times, [n * len(EVENT)] + [len(EVENT)] * rest)
+    return replace(found, event_times=(*[waited] * n, *times[1:]), event_kinds="v" * (n + rest))
+
+
+@pytest.mark.parametrize(
+    "found, code",
+    [
+        (opened(), "stream.buffered"),
+        (opened(n=5), "ok"),
+        (opened(waited=0.1), "ok"),
+        (opened(waited=1.0, tpot=0.003), "ok"),
+    ],
+    ids=["held", "a few at first", "made at once", "made in a moment"],
+)
+def test_the_beginning_alone_is_held(found, code):
+    """Many events at once, after as long a wait as they take at the pace of the others; nobody knows whose hold that is."""
+    said = the(told(case("buffering"), lambda _: found)[0])
+    assert said.code == code
+    assert code == "ok" or (
+        said.verdict is Verdict.WARN and "beginning of the stream is held back" in said.title
+    )
+
+
+def test_the_beginning_is_held_on_the_edge_route_alone():
+    """The twin by route proves it as it does any other hold."""
+    asked = origin(case("buffering"))
+    said = the(told(asked, lambda a: flowing() if a.trial.route == "origin" else opened())[0])
+    assert (said.code, said.verdict, said.layer) == ("stream.buffered", Verdict.FAIL, Layer.EDGE)
 
 
 def test_the_first_token_waits_for_the_last():
@@ -241,7 +398,7 @@ def test_a_wait_that_grew_once_is_no_hold():
         longer = asked.trial.label.endswith("longer")
         return whole(n=768) if longer and asked.repeat == 0 else fast(n=768) if longer else whole()
 
-    assert the(told(case("buffering"), mind)[0]).verdict is Verdict.INCONCLUSIVE
+    assert the(told(case("buffering"), mind)[0]).code != "stream.buffered"
 
 
 @pytest.mark.parametrize(
@@ -303,13 +460,47 @@ def test_events_in_groups_are_put_down_to_nobody():
 
 
 @pytest.mark.parametrize(
-    "found", [flowing(n=6), stream([0.1, 0.11], [20 * len(EVENT)] * 2)], ids=["few", "quick"]
+    "events, pause, verdict",
+    [(5, 0.04, Verdict.PASS), (5, 0.1, Verdict.PASS), (10, 0.2, Verdict.WARN), (20, 0.4, Verdict.WARN)],
+    ids=["40 ms", "100 ms", "a corked socket's 200 ms", "400 ms"],
 )
-def test_what_is_too_short_is_not_called_good(found):
-    """After a longer one was asked for."""
-    findings, server = told(case("buffering"), lambda _: found)
-    assert the(findings).verdict is Verdict.INCONCLUSIVE
-    assert server.asked["buffering/openai-py/longer"] >= 1
+def test_events_in_goes_that_nobody_sees(events, pause, verdict):
+    """A server that writes some events at a time is in order while a reader sees them flow."""
+    times = [0.1 + k * pause for k in range(40)]
+    found = the(told(case("buffering"), lambda _: stream(times, [events * len(EVENT)] * 40))[0])
+    assert found.verdict is verdict
+    assert not found.title.endswith(",")
+
+
+def silent(seconds):
+    """Whole, with a finish reason and without any text."""
+    found = replace(stream([seconds]), event_kinds="")
+    line = replace(found.timeline, first_token=None, last_token=None)
+    return replace(found, timeline=line, facts={**found.facts, "tokens": 0})
+
+
+@pytest.mark.parametrize(
+    "found, verdict",
+    [
+        (stream([0.1, 0.11], [20 * len(EVENT)] * 2), Verdict.PASS),
+        (stream([0.1]), Verdict.PASS),
+        (stream([0.02, 0.04], conditions={"stalls": [(0.0, 0.04)]}), Verdict.PASS),
+        (silent(0.1), Verdict.PASS),
+        (flowing(n=6, tpot=2.0), Verdict.PASS),
+        (silent(9.0), Verdict.WARN),
+        (stream([5.0, 5.001], [3 * len(EVENT)] * 2), Verdict.INCONCLUSIVE),
+        (fast(), Verdict.INCONCLUSIVE),
+    ],
+    ids=["quick", "one event", "quick though we were late", "no text", "few, one by one", "no text, late", "few at once, late", "many at once, late"],
+)  # fmt: skip
+def test_what_no_longer_answer_tells(found, verdict):
+    """What is over before a reader would notice, or came one by one, is fine; nothing measured is never green; and what came
+    at once after a wait may have been held. Each says what was not told.
+    """
+    findings, _ = told(case("buffering"), lambda _: found)
+    said = the(findings)
+    assert said.verdict is verdict
+    assert verdict is not Verdict.PASS or "whether" in dict(said.detail)["not told"]
 
 
 def test_steps_that_only_a_longer_answer_shows():
@@ -342,6 +533,58 @@ def test_a_stream_that_fails_is_not_judged(answer):
     """Whose fault it is, other kinds say."""
     findings, _ = told(case("buffering"), lambda _: answer)
     assert {f.verdict for f in findings} == {Verdict.INCONCLUSIVE}, as_text(findings)
+
+
+@pytest.mark.parametrize("answer", ["cut stream", "server error", "refused"])
+def test_a_failure_is_not_told_twice(answer):
+    """The cases about streams tell it with its advice; here is only said that there was nothing to look at."""
+    said = the(told(case("buffering"), lambda _: answer)[0])
+    assert (said.code, said.reason) == ("not_measured", Reason.BLOCKED)
+    assert "none came whole" in said.title
+
+
+def unread(found):
+    """As the SDK left it, at its first event."""
+    facts = stream_facts(
+        tokens=0, terminal=None, finish_reason=None, complete=None, forms={"meta": {"line": "retry: 3000"}}
+    )
+    return attributed(replace(found, facts=facts))
+
+
+def test_a_client_that_cannot_read_it_is_not_asked_again():
+    """The next one sees the bytes."""
+    said = the(
+        told(case("buffering"), lambda a: unread(flowing()) if a.client == "openai-py" else flowing())[0]
+    )
+    assert (said.code, said.client) == ("ok", "httpx")
+
+
+def reasonless(found, proven):
+    """A server that gives no finish reason: of what is not streamed, either, if `proven`."""
+
+    def mind(asked):
+        if not asked.trial.request.stream:
+            facts = {"complete": True, "finish_reason": None if proven else "stop"}
+            return attributed(exchange(200, GOOD_CHAT, facts=facts))
+        return attributed(replace(found, facts={**found.facts, "finish_reason": None}))
+
+    return mind
+
+
+@pytest.mark.parametrize(
+    "found, code", [(flowing(), "ok"), (steps(4096), "stream.buffered")], ids=["flows", "held"]
+)
+def test_an_endpoint_that_never_gives_a_reason(found, code):
+    """Learnt as the other cases learn it; then its streams are looked at as any."""
+    said = the(told(case("buffering"), reasonless(found, proven=True))[0])
+    assert said.code == code
+    assert "not streamed give none" in dict(said.detail)["no reason"]
+
+
+def test_an_answer_without_a_reason_that_is_not_proven():
+    """It stays one that may be cut."""
+    said = the(told(case("buffering"), reasonless(flowing(), proven=False))[0])
+    assert (said.code, said.verdict) == ("not_measured", Verdict.INCONCLUSIVE)
 
 
 def test_a_large_request_that_could_not_be_afforded():

@@ -31,10 +31,13 @@ def dead(*pairs):
         (dead((0, 20), (5, 24), (10, 31)), Pattern.NEITHER, 3, 3),
         (dead((0, 20)), Pattern.UNTOLD, 1, 1),
         (dead((0, 20), (0.1, 20)), Pattern.UNTOLD, 2, 2),
+        (dead((0, 0.2), (5, 0.9), (10, 0.4)), Pattern.NEITHER, 3, 3),
+        (dead((0, 6.0), (5, 6.8), (10, 6.3)), Pattern.NEITHER, 3, 3),
+        (dead((0, 6.4), (5, 6.5), (10, 6.4)), Pattern.AGE, 3, 3),
     ],
     ids=[
         "nobody", "all lived", "one age", "one was done before", "one outlived it", "one moment", "one instance of several",
-        "others were not open", "neither", "one alone", "begun together",
+        "others were not open", "neither", "one alone", "begun together", "young, by chance", "within a second, by chance", "young, and to the point",
     ],
 )  # fmt: skip
 def test_what_ends_have_in_common(lives, pattern, died, of):
@@ -43,8 +46,8 @@ def test_what_ends_have_in_common(lives, pattern, died, of):
     assert (found.pattern, found.died, found.of) == (pattern, died, of)
 
 
-def cut(age, silent=0.0):
-    facts = stream_facts(terminal=None, finish_reason=None, complete=False, tokens=50)
+def cut(age, silent=0.0, **more):
+    facts = stream_facts(**{"terminal": None, "finish_reason": None, "complete": False, "tokens": 50, **more})
     found = exchange(
         200,
         b"data: {}\n\n",
@@ -66,7 +69,7 @@ def staggered(age_of, **params):
 
 def test_a_limit_on_age():
     """Each after 100 s, whenever it began; the timers that fire then are named."""
-    [found] = staggered(lambda _: cut(100.0))
+    [found] = staggered(lambda began: cut(100.0, tokens=50 + int(began)))
     assert (found.code, found.verdict, found.confidence) == ("timeout.total", Verdict.FAIL, Confidence.HIGH)
     assert found.figures["cutoff"].value == pytest.approx(100.0)
     assert "matches" in dict(found.detail)
@@ -107,6 +110,42 @@ def test_nobody_cut_them():
     good = replace(cut(80.0), error=None, facts=stream_facts(tokens=50))
     [found] = staggered(lambda _: attributed(good))
     assert (found.code, found.figures["lived"].value) == ("ok", pytest.approx(80.0))
+
+
+def test_one_age_and_one_token_may_be_what_fails_there():
+    """Streams of one prompt and one pace come to the same chunk at the same age: that is said, and less sure."""
+    [found] = staggered(lambda _: cut(100.0))
+    assert (found.code, found.confidence) == ("timeout.total", Confidence.MEDIUM)
+    assert "50 chunks" in dict(found.detail)["or"]
+
+
+@pytest.mark.parametrize(
+    "facts, says",
+    [
+        ({"finish_reason": "abort"}, "a finish reason (abort)"),
+        ({"errors": [{"message": "CUDA out of memory", "type": "server_error"}]}, "CUDA out of memory"),
+        ({"usage": {"completion_tokens": 50}, "usages": 1, "terminal": "[DONE]"}, "its usage came"),
+    ],
+    ids=["a finish reason", "an error of its own", "its usage"],
+)
+def test_what_says_why_it_ends_was_ended_by_no_limit(facts, says):
+    """At one age and with other tokens: even so it is the model server's own end."""
+    found = staggered(lambda began: cut(100.0, tokens=50 + int(began), **facts))
+    assert not [f for f in found if f.code.startswith("timeout.")]
+    assert says in dict(found[0].detail)["pattern"]
+
+
+@pytest.mark.parametrize("message", ["upstream connect error or disconnect/reset", "Request timed out."])
+def test_an_error_of_the_way_may_be_a_limits(message):
+    """A gateway tells so of a stream that a timer behind it has ended."""
+    [found] = staggered(lambda began: cut(100.0, tokens=50 + int(began), errors=[{"message": message}]))
+    assert found.code == "timeout.total"
+
+
+def test_whole_but_for_its_end_was_cut_by_nobody():
+    """Its connection broke behind the answer."""
+    [found] = staggered(lambda _: cut(80.0, finish_reason="stop", terminal="[DONE]"))
+    assert found.code == "ok"
 
 
 @pytest.mark.parametrize("answer", ["refused", "server error", NotSent.BUDGET, "timeout"])

@@ -8,8 +8,10 @@ import pytest
 from canned import ALL, HTTPX, OPENAI, Server, answer, as_text, attributed, case, told
 from exchanges import exchange, stream_facts
 
+from probes.kinds import KINDS
+from probes.kinds.streaming.by_route import MOST_PAIRS
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, timed
-from probes.model import Raised, Slo, Timeline, Verdict
+from probes.model import Confidence, Factor, Layer, NotSent, Raised, Route, Slo, Timeline, Verdict, WhoActs
 from probes.runner import judge
 from probes.samples import stalled
 
@@ -127,14 +129,8 @@ def test_a_promise_is_not_judged_by_tainted_samples():
 
 def ended(error=None, end=100.0, last_byte=99.9, **facts):
     line = replace(LINE, last_token=min(last_byte, end), last_byte=last_byte, end=end)
-    seen = stream(
-        line=line,
-        terminal=None,
-        finish_reason=None,
-        usage=None,
-        tokens=100,
-        **{"complete": not error, **facts},
-    )
+    cut = {"terminal": None, "finish_reason": None, "usage": None, "tokens": 100, "complete": not error}
+    seen = stream(line=line, **{**cut, **facts})
     return attributed(
         replace(
             exchange(200, b"data: {}\n\n", EVENTS, facts=seen.facts, stream=True, error=error), timeline=line
@@ -171,6 +167,105 @@ def test_streams_that_end_at_different_ages_name_no_timer():
     found, rows = only(told(case("streaming"), lambda _: ended(("closed", "body"), end=next(ages)))[0])
     assert found.code == "stream.truncated"
     assert not {"matches", "each time"} & set(rows)
+
+
+@pytest.mark.parametrize(
+    "facts, timer",
+    [
+        ({}, True),
+        ({"terminal": "[DONE]"}, False),
+        ({"finish_reason": "abort"}, False),
+        ({"errors": [{"message": "CUDA out of memory"}]}, False),
+        ({"errors": [{"message": "upstream request timeout"}]}, True),
+        ({"errors": [{"message": "Bad Gateway", "code": 502}]}, True),
+    ],
+    ids=[
+        "nothing said",
+        "a tidy marker at one token",
+        "aborted",
+        "out of memory",
+        "a time-out",
+        "a gateway's error",
+    ],
+)
+def test_a_timer_is_named_where_nothing_else_explains_the_end(facts, timer):
+    """Streams of one prompt that end by themselves, or fail at one token, are of one age, too."""
+    found, rows = only(told(case("streaming"), lambda _: ended(("closed", "body"), **facts))[0])
+    assert found.verdict is Verdict.FAIL
+    assert ("each time" in rows) == timer
+    assert "with 100 chunks, which each had come to" in rows.get(
+        "each time", "with 100 chunks, which each had come to"
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "headers", "how"),
+    [
+        ({"tokens": 0, "errors": [{"message": "x"}]}, {}, "tidily, without its end marker, 99.8 s after the request, before any token"),
+        ({}, {"http_version": "HTTP/1.0"}, "by a close, which is all that ends a body without framing"),
+    ],
+    ids=["no token", "HTTP/1.0"],
+)  # fmt: skip
+def test_an_end_is_told_by_what_came(facts, headers, how):
+    """No chunks that were not coming, and nothing tidy of a bare close."""
+    seen = replace(ended(**facts), conditions=headers)
+    _, rows = only(told(case("streaming"), lambda _: seen)[0])
+    assert rows["ended"].startswith(how)
+
+
+@pytest.mark.parametrize(
+    "facts, code, verdict, row",
+    [
+        ({"terminal": None}, "stream.no_end", Verdict.WARN, ("because", "its end marker did not come")),
+        ({"complete": False}, "stream.no_end", Verdict.WARN, ("because", "the end of its framing did not come")),
+        ({"terminal": None, "unfinished": "[DONE]"}, "stream.no_end", Verdict.WARN, ("because", "no blank line follows")),
+        ({"after_end": 2}, "stream.malformed", Verdict.FAIL, ("because", "2 chunks with text came behind [DONE]")),
+        ({"replacement_chars": 1, "replacement_tail": 0}, "stream.corrupted", Verdict.WARN, ("because", "stands once")),
+        ({"replacement_chars": 2, "replacement_tail": 0, "replacement_seams": 1}, "stream.corrupted", Verdict.FAIL, ("because", "by halves")),
+        ({"replacement_chars": 2, "replacement_tail": 0}, "stream.corrupted", Verdict.FAIL, ("because", "replaced characters")),
+        ({"tool_calls": {"n": 1, "cut": 1}, "finish_reason": "tool_calls"}, "stream.masked", Verdict.FAIL,
+         ("because", "but a tool call breaks off before it")),
+        ({"errors": [{"detail": "Internal Server Error"}], "finish_reason": None, "terminal": None}, "stream.error_event", Verdict.FAIL,
+         ("says", '{"detail": "Internal Server Error"}')),
+    ],
+    ids=["no marker", "no framing", "no blank line", "text behind the end", "one U+FFFD", "by halves", "replaced", "a tool call", "an error"],
+)  # fmt: skip
+def test_what_is_wrong_is_told_as_that(facts, code, verdict, row):
+    """With the evidence itself, and no worse than it is."""
+    found = told(case("streaming"), lambda _: stream(**facts))[0][0]
+    assert (found.code, found.verdict) == (code, verdict)
+    assert row[1] in dict(found.detail)[row[0]]
+
+
+@pytest.mark.parametrize(
+    "facts, codes, tpot",
+    [
+        ({"usage": {"completion_tokens": 3}, "tokens": 120, "text_chars": 400}, ["stream.usage_wrong", "ok"], False),
+        ({"usage": {"completion_tokens": 30}, "tokens": 60, "text_chars": 200, "repeats": 30}, ["stream.corrupted", "ok"], False),
+        ({"usage": {"completion_tokens": 40}, "tokens": 120, "text_chars": 120}, ["ok"], False),
+        ({"usage": {"completion_tokens": 7}, "tokens": 7, "usage_conflict": {"prompt_tokens": [9, 99]}}, ["stream.usage_wrong", "ok"], True),
+        ({"usage": {"completion_tokens": 30}, "tokens": 15, "text_chars": 100}, ["ok"], True),
+        ({"usage": {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 100}}, "tokens": 100}, ["ok"], True),
+    ],
+    ids=["too few", "twice", "parts of tokens", "two prompts", "several a chunk", "reasoning beside"],
+)  # fmt: skip
+def test_a_count_that_cannot_be_right_gives_no_time_per_token(facts, codes, tpot):
+    """More chunks than tokens may be parts of tokens; that many characters in three tokens may not."""
+    found = told(case("streaming"), lambda _: stream(**facts))[0]
+    assert sorted(f.code for f in found) == sorted(codes), as_text(found)
+    assert ("tpot" in next(f for f in found if f.code == "ok").figures) == tpot
+
+
+def test_an_error_in_place_of_an_answer_broke_nothing_off():
+    """Where no token came."""
+    facts = {
+        "errors": [{"message": "no healthy upstream", "code": "503"}],
+        "finish_reason": None,
+        "tokens": 0,
+    }
+    found = told(case("streaming"), lambda _: stream(**facts))[0][0]
+    assert found.code == "stream.masked"
+    assert found.title.startswith("An error came in place of the answer")
 
 
 def test_a_silence_that_was_survived_is_no_idle_timer():
@@ -224,9 +319,14 @@ def test_a_good_stream_that_an_sdk_raised_on_is_the_sdks():
         case("streaming"), seen, raised=Raised("json.JSONDecodeError", "Expecting value")
     ).findings()
     codes = {f.code: f for f in findings}
-    assert set(codes) == {"client.parser", "ok", "stream.sdk_unsafe"}, as_text(findings)
-    assert codes["client.parser"].client == OPENAI.name
-    assert "OpenAI/Python 3.57.0" in codes["stream.sdk_unsafe"].title
+    assert set(codes) == {"client.parser", "ok"}, as_text(findings)
+    told = codes["client.parser"]
+    assert (told.client, told.who_acts) == (OPENAI.name, WhoActs.OPERATOR)
+    assert "OpenAI/Python 3.57.0" in dict(told.detail)["software"]
+    assert "'retry: 3000'" in dict(told.detail)["because"]
+    assert told.advice.startswith(
+        "Leave a block of `id`, `retry` or `event` lines without data out of streams"
+    )
     assert {f.verdict for f in findings} == {Verdict.PASS, Verdict.WARN}
 
 
@@ -234,6 +334,33 @@ def test_an_sdk_that_hands_over_nothing_has_failed_too():
     """Though it raised nothing."""
     findings = Sdk(case("streaming"), stream(), returned="0 chunks: ").findings()
     assert [f.code for f in findings] == ["client.parser", "ok"], as_text(findings)
+    assert findings[0].who_acts is WhoActs.CUSTOMER
+
+
+LOST = {
+    "all but one": (
+        stream(forms={"bom": {"n": 1, "line": "\ufeff"}}),
+        "ovvvod",
+        "4 chunks: ello",
+        "1 of the events",
+    ),
+    "none": (stream(), "ovvvod", "5 chunks: Hello", None),
+    "what comes after the marker": (stream(), "ovvvodv", "5 chunks: Hello", None),
+    "heartbeats are not handed over": (stream(), "covvpbvod", "5 chunks: Hello", None),
+    "more than were kept": (stream(columns_capped=True), "ovvvod", "4 chunks: ello", None),
+}
+
+
+@pytest.mark.parametrize(("seen", "kinds", "returned", "says"), LOST.values(), ids=LOST)
+def test_an_sdk_that_loses_a_part(seen, kinds, returned, says):
+    """It hands over fewer events than came, and raises nothing: its user has half a word less."""
+    seen = replace(seen, event_kinds=kinds, event_times=tuple(n / 10 for n in range(len(kinds))))
+    findings = Sdk(case("streaming"), seen, returned=returned).findings()
+    assert [f.code for f in findings] == (["client.parser", "ok"] if says else ["ok"]), as_text(findings)
+    if says:
+        assert findings[0].title == "openai-py loses a part of a stream that keeps to the standard"
+        assert says in dict(findings[0].detail)["caller"]
+        assert "byte order mark" in dict(findings[0].detail)["because"]
 
 
 def test_a_form_that_this_runs_sdk_reads_breaks_none():
@@ -248,7 +375,7 @@ def test_a_client_that_left_a_stream_was_not_cut_off():
     """What came is in order as far as it came."""
     seen = stream(complete=None, terminal=None, finish_reason=None, forms=FORMS)
     found = told(case("streaming", clients=(OPENAI,)), lambda _: seen)[0]
-    assert [f.code for f in found] == ["client.parser", "stream.sdk_unsafe"], as_text(found)
+    assert [f.code for f in found] == ["client.parser"], as_text(found)
 
 
 # --- finish reasons --------------------------------------------------------------------------------------
@@ -344,3 +471,73 @@ def test_half_a_tool_call_is_a_cut_unless_the_cap_made_it_so(reason, code):
         lambda _: stream(finish_reason=reason, tool_calls={"n": 1, "cut": 1}),
     )
     assert findings[0].code == code, as_text(findings)
+
+
+# --- which way a stream breaks ---------------------------------------------------------------------------
+
+CUT = {"terminal": None, "finish_reason": None, "usage": None}
+
+
+def forked(**params):
+    asked = case("streaming", (OPENAI,), **params)
+    routes = {**asked.target.routes, "origin": Route("origin", "http://o.example/v1")}
+    return replace(asked, target=replace(asked.target, routes=routes))
+
+
+def by_way(edge, origin):
+    """What `told` finds where each route answers so; a list is taken one by one."""
+
+    def mind(asked):
+        answers = origin if asked.trial.route == "origin" else edge
+        answered = answers.pop(0) if isinstance(answers, list) else answers
+        return answered if isinstance(answered, NotSent | str) else stream(**answered)
+
+    return told(forked(), mind)[0]
+
+
+def test_what_breaks_on_the_way_is_the_edges():
+    """Whole straight to the origin, three of three, and broken over the edge: the way is the factor."""
+    [found] = by_way(CUT, {})
+    assert (found.code, found.layer, found.factor) == ("stream.truncated", Layer.EDGE, Factor.ROUTE)
+    assert found.control
+    assert found.variant
+    assert found.confidence is Confidence.HIGH
+    assert "0 of 3 straight to the origin, 3 of 3 over edge" in dict(found.detail)["by route"]
+
+
+def test_what_breaks_without_the_edge_is_not_the_edges():
+    """Broken on both ways: it is made behind the edge, and nothing is claimed of the way."""
+    [found] = by_way(CUT, CUT)
+    assert (found.layer, found.factor, found.confidence) == (Layer.ORIGIN, None, Confidence.MEDIUM)
+
+
+@pytest.mark.parametrize(
+    "origin", ["key", "unreachable", NotSent.BUDGET], ids=["refused", "no answer", "no budget"]
+)
+def test_a_way_that_says_nothing_leaves_the_layer_unknown(origin):
+    """An origin that does not answer with a stream is no control."""
+    found = by_way(CUT, {"key": "rejected", "unreachable": "timeout"}.get(origin, origin))[0]
+    assert (found.code, found.layer, found.factor) == ("stream.truncated", Layer.UNKNOWN, None)
+    assert "by route" in dict(found.detail)
+
+
+def test_now_and_then_on_both_ways_tells_nothing():
+    """Mixed sides prove no factor."""
+    origin = [CUT, {}, CUT, {}, CUT, {}]
+    [found] = by_way(CUT, origin)
+    assert (found.layer, found.factor) == (Layer.UNKNOWN, None)
+    assert "3 of 6 straight to the origin" in dict(found.detail)["by route"]
+
+
+def test_a_good_stream_is_not_asked_for_by_another_way():
+    """Twins are bought for what broke alone."""
+    asked = []
+    told(forked(), lambda a: asked.append(a.trial.route) or stream())
+    assert set(asked) == {"edge"}
+
+
+def test_a_case_with_two_routes_is_bounded_by_what_its_twins_cost():
+    """A plan names the worst case."""
+    one, two = (KINDS["streaming"].bound(each) for each in (case("streaming", (OPENAI,)), forked()))
+    assert two.requests == one.requests + 2 * MOST_PAIRS
+    assert two.tokens > one.tokens

@@ -112,15 +112,16 @@ def nginx(
     rules: str = "",
     *,
     certificate: Path | None = None,
+    http2: bool = False,
     proxy: str = "proxy_http_version 1.1; proxy_buffering off;",
 ) -> Iterator[str]:
     """nginx in front of `upstream` (host:port); `rules` stand in its server block, `proxy` beside its proxy_pass, files
-    lie in `folder`.
+    lie in `folder`. `http2`: offered beside HTTP/1.1, with a certificate.
     """
     command, port = program("nginx"), free_port()
     listen = f"127.0.0.1:{port}"
     if certificate is not None:
-        listen += " ssl"
+        listen += " ssl http2" if http2 else " ssl"
         rules += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
     config = folder / "nginx.conf"
     config.write_text(_NGINX.format(listen=listen, rules=rules, upstream=upstream, proxy=proxy))

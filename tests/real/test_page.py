@@ -133,6 +133,14 @@ def test_it_fits_a_phone(show, width, scheme):
         assert 0.6 * width < box["width"] <= width
 
 
+def test_how_to_read_a_plot_is_one_click_away(show):
+    """From the first plot of a finding; what was folded opens."""
+    shown = show(timed_out())
+    assert not shown.page.locator("#reading p").is_visible()
+    shown.page.locator("article a[href='#reading']").first.click()
+    assert shown.page.locator("#reading p").is_visible()
+
+
 def test_it_turns_with_the_phone(show):
     """A plot takes the room that a window has now."""
     shown = show(PLOTTED, width=360, height=800).everything()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pytest
-from asking import an_api, ask, at
+from asking import an_api, ask, at, certificate
 from servers import apache, haproxy, nginx, smg, varnish
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime, pytest.mark.timeout(300)]
@@ -111,3 +111,87 @@ def test_the_origin_route_tells_the_layer(edgeprobe, monkeypatch, tmp_path, serv
     with told(edgeprobe, monkeypatch, tmp_path, server, "--route", "origin={origin}") as [found]:
         assert (found["code"], found["verdict"]) == ("stream.buffered", "fail"), found
         assert (found["factor"], found["layer"], found["product"]) == (factor, "edge", product), found
+
+
+# --- one version of HTTP beside the other ----------------------------------------------------------------
+
+FLOWING = "proxy_http_version 1.1; proxy_buffering off;"
+
+
+@contextmanager
+def by_version(edgeprobe, monkeypatch, tmp_path, rest, over_2, *, http2=True):
+    """What the suite's own row finds where nginx treats requests over HTTP/2 as `over_2` says, and all others as `rest`."""
+    with an_api() as origin:
+        beside = (
+            f"location @second {{ proxy_pass http://{at(origin)}; proxy_set_header Connection ''; {over_2} }}"
+        )
+        fork = 'error_page 418 = @second; if ($server_protocol = "HTTP/2.0") { return 418; }'
+        more = {"certificate": certificate(tmp_path, monkeypatch), "http2": http2, "proxy": f"{fork} {rest}"}
+        with nginx(tmp_path, at(origin), beside, **more) as base_url:
+            suite = tmp_path / "held.yaml"
+            suite.write_text("version: 1\nname: held\ncases:\n  - {kind: buffering, clients: genuine}\n")
+            run = ask(edgeprobe, monkeypatch, str(suite), base_url, "--set", "tokens=160")
+            [found] = [f for f in run.document["findings"] if f["kind"] == "buffering"]
+            yield found, run
+
+
+@pytest.mark.parametrize(
+    "rest, over_2, when",
+    [(AS_NGINX_COMES, FLOWING, "HTTP/1.1"), (FLOWING, AS_NGINX_COMES, "HTTP/2")],
+    ids=["HTTP/1.1", "HTTP/2"],
+)
+def test_held_over_one_version_of_http(edgeprobe, monkeypatch, tmp_path, rest, over_2, when):
+    """The factor is proven, three times of three, and nothing else differed on the wire."""
+    with by_version(edgeprobe, monkeypatch, tmp_path, rest, over_2) as (found, run):
+        assert (found["code"], found["factor"], found["observed"]) == (
+            "stream.buffered",
+            "http_version",
+            {"k": 3, "n": 3},
+        ), found
+        assert f"over {when} alone" in found["title"]
+        assert (found["confidence"], found["confounders"]) == ("high", []), found
+        spoken = {e["id"]: e["conditions"]["http_version"] for e in run.exchanges}
+        assert {spoken[found["control"]], spoken[found["variant"]]} == {"HTTP/1.1", "HTTP/2"}
+
+
+@pytest.mark.parametrize(
+    "rules, code", [(AS_NGINX_COMES, "stream.buffered"), (FLOWING, "ok")], ids=["held", "flows"]
+)
+def test_both_versions_of_http_alike(edgeprobe, monkeypatch, tmp_path, rules, code):
+    """Asked over both, and neither is called the factor."""
+    with by_version(edgeprobe, monkeypatch, tmp_path, rules, rules) as (found, run):
+        assert (found["code"], found["factor"]) == (code, None), found
+        assert "not tested" not in found["detail"]
+        assert "HTTP/2" in {e["conditions"]["http_version"] for e in run.exchanges}
+
+
+def test_http2_that_a_server_does_not_speak(edgeprobe, monkeypatch, tmp_path):
+    """Offered and not taken: it is said that the two were not compared."""
+    with by_version(edgeprobe, monkeypatch, tmp_path, AS_NGINX_COMES, FLOWING, http2=False) as (found, _):
+        assert (found["code"], found["factor"]) == ("stream.buffered", None), found
+        assert "the server agreed on HTTP/1.1 where HTTP/2 was offered" in found["detail"]
+
+
+# --- one method beside the other -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "passed on"])
+def test_a_stream_that_is_fetched_by_get(edgeprobe, monkeypatch, tmp_path, held):
+    """Where nginx buffers the path of stored responses alone, those that are begun by POST flow."""
+    with an_api() as origin:
+        stored = f"location ~ ^/v1/responses/ {{ proxy_pass http://{at(origin)}; {AS_NGINX_COMES if held else FLOWING} }}"
+        with nginx(tmp_path, at(origin), stored) as base_url:
+            suite = tmp_path / "fetched.yaml"
+            suite.write_text(
+                "version: 1\nname: fetched\ncases:\n  - {kind: resumed, clients: [openai-py, httpx, curl]}\n"
+            )
+            flags = ("--endpoint", "responses", "--set", "stored=true", "--set", "tokens=500")
+            run = ask(edgeprobe, monkeypatch, str(suite), base_url, *flags)
+    found, *more = [f for f in run.document["findings"] if f["kind"] == "resumed"]
+    assert not more, (found, more)
+    if held:
+        assert (found["code"], found["verdict"]) == ("stream.buffered", "fail"), found
+        assert found["observed"] == {"k": 3, "n": 3}
+        assert "nginx" in found["advice"]
+    else:
+        assert (found["code"], found["verdict"]) == ("ok", "pass"), found

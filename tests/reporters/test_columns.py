@@ -50,6 +50,13 @@ def test_a_long_stream_is_thinned():
     assert round(after - before, 2) == 31.0
 
 
+def test_the_wait_for_an_answer_that_comes_at_once_is_a_gap():
+    """Else the plot of a held answer is empty but for its end."""
+    found = columns(track([9.0 + n * 0.001 for n in range(50)]))
+    assert [[round(at * found["unit"], 3) for at in gap] for gap in found["gaps"]] == [[0.0, 9.0]]
+    assert columns(track([9.0 + n * 0.1 for n in range(50)]))["gaps"] == []
+
+
 def test_heartbeats_are_thinned():
     """As many as can be told apart."""
     found = columns(Track("x", 0.0, events("v" + "c" * 20_000, step=0.01)))

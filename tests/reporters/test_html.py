@@ -199,6 +199,15 @@ def test_every_finding_is_there():
     assert page.open == page.odd == []
 
 
+def test_a_plot_says_what_it_counts_and_leads_to_how_it_is_read():
+    """Beneath it, before anybody points at it; no link where there is no plot."""
+    page = page_of(PLOTTED)
+    assert "parts of the answer that had come, by the seconds since the request" in page.text
+    assert ("details", {"id": "reading"}) in page.tags
+    assert ("a", {"href": "#reading"}) in page.tags
+    assert ("a", {"href": "#reading"}) not in page_of(run_of(FOUND)).tags
+
+
 def test_a_row_of_several_lines():
     """A line end stays one."""
     assert "403 JSON in 67 ms\nand again" in page_of(run_of(FOUND)).text

@@ -27,7 +27,8 @@ CALL = Call("c", "s/length", Trial("length", "openai-py", "edge", Ask("chat")), 
 
 def streamed(first=1.8, last=190.3, chunks=(), error=None, **more):
     """A stream whose tokens flow from `first` to `last`."""
-    facts = stream_facts(complete=error is None, terminal=None if error else "[DONE]")
+    ends = (None, None) if error else ("[DONE]", "stop")
+    facts = stream_facts(complete=error is None, terminal=ends[0], finish_reason=ends[1])
     found = exchange(
         200, b"data: {}\n\n", {"content-type": "text/event-stream"}, facts=facts, stream=True, error=error
     )
@@ -40,7 +41,14 @@ def streamed(first=1.8, last=190.3, chunks=(), error=None, **more):
         **more,
     }
     return attributed(
-        replace(found, id=STREAM, timeline=Timeline(upload_end=0.0, **times), chunk_times=tuple(chunks))
+        replace(
+            found,
+            id=STREAM,
+            timeline=Timeline(upload_end=0.0, **times),
+            chunk_times=tuple(chunks),
+            event_times=tuple(chunks),
+            event_kinds="v" * len(chunks),
+        )
     )
 
 
@@ -194,6 +202,14 @@ def test_a_short_beginning_is_seen():
         replace(FOUND, evidence=(STREAM,)), {STREAM: Seen(CALL, stream)}, 60, ascii_only=True
     )
     assert line == "openai-py |#...........................X closed after 61.7 s"
+
+
+def test_tokens_within_the_last_column_are_seen():
+    """Where all came with the end, which has a mark of its own, and where the stream is far shorter than another."""
+    seen = dict([through("held", 1, shown=streamed(59.9, 60.0, [59.9, 60.0])), through("short", 2, shown=streamed(0.1, 0.2, [0.1]))])  # fmt: skip
+    held, short, *_ = picture(replace(FOUND, evidence=tuple(seen)), seen, 60, ascii_only=True)
+    assert held == "held  |.............................#| complete after 60.0 s"
+    assert short == "short |#| complete after 200 ms"
 
 
 def test_a_label_is_harmless():

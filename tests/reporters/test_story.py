@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 from reporters.test_picture import answered, ended, page, streamed
 from reporters.test_tracks import events
 
-from probes.model import Timeline
+from probes.model import Attribution, Layer, Timeline
 from probes.reporters.story import story
 from probes.reporters.tracks import Track
 
@@ -30,7 +31,117 @@ def reasoned():
     return replace(stream, timeline=replace(stream.timeline, first_content=6.0))
 
 
+def in_portions(sizes=(4096,) * 9, apart=(2.0,) * 8, **more):
+    """Of twenty parts each, the last of which is there with the rest of its bytes."""
+    begins = list(accumulate(apart, initial=1.0))
+    times = tuple(at for at in begins for _ in range(20))
+    line = Timeline(upload_end=0.0, first_token=1.0, first_content=1.0, last_byte=times[-1], end=times[-1])
+    return replace(events("v" * len(times)), event_times=times, event_kinds="v" * len(times), chunk_times=tuple(begins), chunk_sizes=tuple(sizes), timeline=line, **more)  # fmt: skip
+
+
+def judged(code, shown, **facts):
+    made = Attribution(Layer.UNKNOWN, code)
+    return with_facts(replace(shown, attribution=made), **facts)
+
+
+STEPS = "First token after 1.0 s; then the tokens come in 9 portions"
+ENDS = "whole after 17.0 s, with its finish reason (stop) and [DONE]."
+BEGINS = "First token after 1.0 s; then tokens without a break for 19.0 s"
 STORIES = {
+    "steps of a buffer": (
+        in_portions(),
+        f"{STEPS} of about 4.0 KiB each, one every 2.0 s, and nothing between them; {ENDS}",
+    ),
+    "steps of no size": (in_portions(sizes=range(100, 1000, 100)), f"{STEPS}, one every 2.0 s, and nothing between them; {ENDS}"),
+    "steps at no pace": (
+        in_portions(sizes=range(100, 1000, 100), apart=(1.0, 2.0, 3.0, 2.0, 1.5, 2.5, 2.0, 2.0)),
+        f"{STEPS}, about 2.0 s apart, and nothing between them; {ENDS}",
+    ),
+    "steps of a compressor": (
+        in_portions(body_encoding="gzip"),
+        f"{STEPS} of about 4.0 KiB each, one every 2.0 s, and nothing between them; it came compressed (gzip), and a compressor may keep what it gets until it has enough; {ENDS}",
+    ),
+    "held back by a compressor": (
+        replace(at_once(), body_encoding="gzip", event_times=(9.0,) * 50),
+        "Nothing for 9.0 s, then all 50 parts of the answer at once; it came compressed (gzip), and a compressor may keep what it gets until it has enough; whole after 9.1 s, with its finish reason (stop) and [DONE].",
+    ),
+    "compressed, and flows": (replace(events(STEADY), body_encoding="gzip"), f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE]."),
+    "aborted": (
+        judged("stream.masked", events(STEADY), finish_reason="abort"),
+        f"{BEGINS}; it ends with [DONE] as if all were well, but its finish reason is abort, so the answer is not whole.",
+    ),
+    "half a tool call": (
+        judged("stream.masked", events(STEADY), tool_calls={"n": 1, "cut": 1}),
+        f"{BEGINS}; it ends with [DONE] as if all were well, but in the middle of a tool call.",
+    ),
+    "a foreign marker": (
+        judged("stream.masked", events(STEADY), dialect="anthropic.messages"),
+        f"{BEGINS}; it ends with [DONE], where message_stop ends an answer of this API.",
+    ),
+    "a client that left": (
+        with_facts(events("o"), terminal=None, complete=None, malformed=": keep-alive"),
+        "No token came in 1.0 s; among its events is one that is none of its dialect: “: keep-alive”; at 1.0 s its client stops reading, so what was still to come is not known.",
+    ),
+    "a client that left a good stream": (
+        judged("client.parser", events("c"), terminal=None, finish_reason=None, complete=None),
+        "No token came in 1.0 s, only 1 heartbeat; nothing is wrong with what came; at 1.0 s its client stops reading, so what was still to come is not known.",
+    ),
+    "U+FFFD at its cap": (
+        judged("ok", events(STEADY), replacement_chars=1),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "a client that lost a part": (
+        judged("client.parser", events(STEADY)),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE]; its client did not hand over all of it.",
+    ),
+    "an answer without its last formality": (
+        with_facts(events(STEADY), terminal=None),
+        f"{BEGINS}; at 20.0 s it just ends; its finish reason (stop) came, and no [DONE] after it.",
+    ),
+    "a framing that breaks behind the marker": (
+        with_facts(events(STEADY, error=("protocol", "body")), terminal="[DONE]", finish_reason="stop"),
+        f"{BEGINS}; at 20.0 s its framing broke; its finish reason (stop) and [DONE] had come before that.",
+    ),
+    "closed behind the marker": (
+        with_facts(events(STEADY, error=("closed", "body")), terminal="[DONE]", finish_reason="stop"),
+        f"{BEGINS}; at 20.0 s the connection was closed before its framing was over; its finish reason (stop) and [DONE] had come before that.",
+    ),
+    "no HTTP": (
+        replace(ended(2.0, "protocol"), status=None),
+        "No answer: after 2.0 s what came was no HTTP.",
+    ),
+    "never a finish reason": (
+        judged("ok", events(STEADY), finish_reason=None),
+        f"{BEGINS}; whole after 20.0 s, with [DONE] and, as always from this endpoint, no finish reason.",
+    ),
+    "an error behind a finish reason": (
+        judged("stream.error_event", events(STEADY), errors=["late"]),
+        f"{BEGINS}; the stream says that it failed: “late”; it ends with [DONE] as if all were well, with a finish reason (stop).",
+    ),
+    "three uneven steps": (
+        replace(events("v" * 60), event_times=tuple(at for at in (1.0, 5.0, 12.0) for _ in range(20)), timeline=Timeline(upload_end=0.0, first_token=1.0, first_content=1.0, last_byte=12.0, end=12.0)),
+        "First token after 1.0 s; then 7.0 s of silence from 5.0 s on (the longest of 2); whole after 12.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "a stutter in a long stream": (
+        replace(events("v" * 200), event_times=tuple(n * 0.5 for n in range(1, 101) for _ in range(2)), timeline=Timeline(upload_end=0.0, first_token=0.5, first_content=0.5, last_byte=50.0, end=50.0)),
+        "First token after 500 ms; then tokens for 49.5 s, never more than 500 ms apart; whole after 50.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "steps that we made ourselves": (
+        in_portions(conditions={"stalls": [(at + 0.1, at + 1.9) for at in range(1, 17, 2)]}),
+        "First token after 1.0 s; then tokens without a break for 16.0 s; whole after 17.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "damaged characters": (
+        judged("stream.corrupted", events(STEADY), replacement_chars=3),
+        f"{BEGINS}; characters of its text are damaged; over after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "another content type": (
+        with_facts(replace(events(STEADY), headers={"content-type": ["text/html"]}), sniffed=True),
+        f"{BEGINS}; its content type says text/html, though it is a stream of events; whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "another coding": (
+        with_facts(replace(events(STEADY), headers={"content-encoding": ["gzip"]}), decoded=False),
+        f"{BEGINS}; its bytes are not in the coding that it declares (gzip); whole after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
     "whole": (
         with_facts(replace(events(STEADY), timeline=replace(events(STEADY).timeline, first_content=1.0))),
         "First token after 1.0 s; then tokens without a break for 19.0 s; whole after 20.0 s, with its finish reason (stop) and [DONE].",
@@ -45,11 +156,11 @@ STORIES = {
     ),
     "silence, then cut": (
         events("vv", step=0.4, error=("closed", "body"), end=31.8),
-        "First token after 400 ms; then tokens without a break for 400 ms; after the last token 31.0 s of silence; at 31.8 s the connection was closed before the answer was over; no [DONE] came, so the answer is not whole.",
+        "First token after 400 ms; then tokens without a break for 400 ms; after the last token 31.0 s of silence; at 31.8 s the connection was closed before the answer was over; neither a finish reason nor [DONE] came, so the answer is not whole.",
     ),
     "silence with heartbeats": (
         events("vvv" + "c" * 57, error=("reset", "body")),
-        "First token after 1.0 s; then tokens without a break for 2.0 s; after the last token 57.0 s of silence but for 56 heartbeats; at 60.0 s the connection was reset; no [DONE] came, so the answer is not whole.",
+        "First token after 1.0 s; then tokens without a break for 2.0 s; after the last token 57.0 s of silence but for 56 heartbeats; at 60.0 s the connection was reset; neither a finish reason nor [DONE] came, so the answer is not whole.",
     ),
     "a pause in the middle": (
         replace(events("vvvv"), event_times=(1.0, 1.2, 31.2, 31.4), timeline=Timeline(upload_end=0.0, first_token=1.0, first_content=1.0, last_byte=31.4, end=31.4)),
@@ -76,8 +187,8 @@ STORIES = {
         "First token after 1.0 s; then tokens without a break for 19.0 s; the stream says that it failed: “upstream idle timeout”; it ends with [DONE] as if all were well, but without a finish reason before it.",
     ),
     "no end marker": (
-        with_facts(events(STEADY), terminal=None, dialect="anthropic.messages"),
-        "First token after 1.0 s; then tokens without a break for 19.0 s; no message_stop came, so the answer is not whole.",
+        with_facts(events(STEADY), terminal=None, finish_reason=None, dialect="anthropic.messages"),
+        "First token after 1.0 s; then tokens without a break for 19.0 s; at 20.0 s it just ends; neither a finish reason nor message_stop came, so the answer is not whole.",
     ),
     "we stopped": (
         events(STEADY, error=("deadline", "body")),
@@ -85,7 +196,7 @@ STORIES = {
     ),
     "no token": (
         events("ccc", error=("closed", "body")),
-        "No token came in 3.0 s, only 3 heartbeats; at 3.0 s the connection was closed before the answer was over; no [DONE] came, so the answer is not whole.",
+        "No token came in 3.0 s, only 3 heartbeats; at 3.0 s the connection was closed before the answer was over; neither a finish reason nor [DONE] came, so the answer is not whole.",
     ),
     "an error page": (page(), "524 came after 125.1 s, instead of an answer."),
     "one piece": (answered(98.5), "Nothing for 98.5 s, then the answer, 242 bytes; over after 98.5 s."),

@@ -343,3 +343,71 @@ def test_documents_that_are_none(body):
     facts.feed(body, 0.0)
     got = facts.result(complete=True)
     assert (got["dialect"], got["usage"], got["errors"]) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    "texts, n, seams, tail",
+    [
+        (["U+FFFD is written \\ufffd"], 0, 0, 0),
+        (["a", "b�", "c"], 1, 0, 0),
+        (["a", "b�"], 1, 0, 1),
+        (["a", "b�", "�c"], 2, 1, 0),
+        (["a", "b��c"], 2, 1, 0),
+        (["a", "�", "�"], 2, 1, 2),
+        (["a�", "b�"], 2, 0, 1),
+    ],
+    ids=["the words for it", "one", "the last", "at a seam", "side by side", "nothing behind them", "apart"],
+)
+def test_damage_is_looked_for_in_the_text_itself(texts, n, seams, tail):
+    """Not in its JSON, where a model that writes about the character looks the same."""
+    got = told(*(chat(content=text) for text in texts), "[DONE]")
+    assert (got["replacement_chars"], got["replacement_seams"], got["replacement_tail"]) == (n, seams, tail)
+
+
+def test_damage_in_a_tools_arguments_may_be_escaped_once_more():
+    """They are JSON within a string."""
+    calls = [{"index": 0, "function": {"arguments": '{"a": "\\ufffd", "b": "\\\\ufffd"}'}}]
+    assert told(chat(tool_calls=calls))["replacement_chars"] == 1
+
+
+@pytest.mark.parametrize("events", [CHAT, MESSAGES, RESPONSES], ids=["chat", "messages", "responses"])
+def test_text_behind_the_end_is_none_of_the_answer(events):
+    """Who stops at the end marker never sees it, and it moves no clock."""
+    text = next(event for event in events if "Hel" in json.dumps(event))
+    before, after = told(*events), told(*events, text)
+    assert (before["after_end"], after["after_end"]) == (0, 1)
+    same = ("tokens", "channels", "text_chars", "terminal", "finish_reason")
+    assert [before[name] for name in same] == [after[name] for name in same]
+    assert before["marks"] == after["marks"]
+
+
+@pytest.mark.parametrize(
+    "usages, conflict",
+    [
+        ([{"prompt_tokens": 9, "completion_tokens": 1}, {"prompt_tokens": 9, "completion_tokens": 2}], {}),
+        ([{"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": 9, "completion_tokens": 2}], {}),
+        ([{"prompt_tokens": 9, "completion_tokens": 8}, {"prompt_tokens": 9, "completion_tokens": 7}], {"completion_tokens": [8, 7]}),
+        ([{"prompt_tokens": 9}, {"prompt_tokens": 99}], {"prompt_tokens": [9, 99]}),
+    ],
+    ids=["growing", "zeros first", "shrinking", "two prompts"],
+)  # fmt: skip
+def test_usages_of_one_stream_are_compared(usages, conflict):
+    """The prompt is one, and an answer grows."""
+    assert told(*(chat(usage=usage, content="a") for usage in usages))["usage_conflict"] == conflict
+
+
+@pytest.mark.parametrize(
+    "event, is_error",
+    [
+        ({"detail": "Internal Server Error"}, True),
+        ({"object": "error", "message": "boom", "code": 500}, True),
+        ({"message": "upstream request timeout"}, True),
+        ({"detail": None}, False),
+        (chat(content="a") | {"message": "x"}, False),
+        ({"type": "response.created", "message": "x"}, False),
+    ],
+    ids=["FastAPI", "object: error", "a message alone", "nothing said", "a chunk", "a named event"],
+)
+def test_an_error_in_the_words_of_a_framework_is_one(event, is_error):
+    """No dialect has an event of that shape."""
+    assert bool(told(event)["errors"]) == is_error

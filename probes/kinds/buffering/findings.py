@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.arrivals import How, made
+from probes.arrivals import MOMENT, How, made
 from probes.kinds.buffering.knobs import advice
-from probes.kinds.buffering.trials import ORIGIN
 from probes.kinds.conclude import conclude
 from probes.kinds.length.limits import conditions
+from probes.kinds.streaming.by_route import ORIGIN
 from probes.kinds.words import duration
 from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict
 from probes.twins import confounders
@@ -16,14 +16,11 @@ from probes.twins import confounders
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.kinds.buffering.growth import Growth
     from probes.kinds.buffering.trials import Looked
     from probes.model import Case, Exchange, Finding
     from probes.twins import Twin
 
-_TO_THE_ORIGIN = (
-    f"the same stream with a route {ORIGIN} in the target's file (or --connect-to): does it flow there?"
-)
+TO_THE_ORIGIN = "the same stream straight to the origin: does it flow there?"
 _WHEN = {
     Factor.ACCEPT_ENCODING: "where the client takes compressed answers",
     Factor.ROUTE: "on the edge route alone",
@@ -39,14 +36,20 @@ _BESIDE = {
 _AS_MADE = 2.0
 """Times its own generation that a stream may take to come, and still come as it was made."""
 _PLAINLY = 3.0
-_MOMENT = 0.25
-"""Seconds: less is no hold that a reader would see."""
+_FLUENT = 0.15
+"""Seconds between goes, up to which they seem to follow each other at once (0.1 by Nielsen); a socket that is corked, as
+HAProxy's without http-no-delay, keeps what it has for 0.2 (tcp(7), TCP_CORK).
+"""
 _SEVERED = 2
+_GATHERED = (
+    "a server that writes several events at a time looks the same; whoever gathers them, users see it stutter"
+)
+_OPENED = "at the pace of the others they were made one after another; a server that gathers its first ones looks the same"
 
 
 def fine(case: Case, looked: Looked, also: Looked | None) -> Finding:
     """`also`: the second stream, where it says the same."""
-    last, seen = _last(looked), looked.arrivals
+    last, seen = last_of(looked), looked.arrivals
     rows = [("seen", in_words(looked))]
     if also is not None and also is not looked:
         rows.append(("also", f"to a large request: {in_words(also)}"))
@@ -57,20 +60,9 @@ def fine(case: Case, looked: Looked, also: Looked | None) -> Finding:
         title = "The stream comes at once, and was made at once"
         rows.append(("because", _stamped(looked)))
     return conclude(
-        case, "ok", last, title=title, detail=tuple(rows), next_test=None, **_measured(case, looked),
+        case, "ok", last, title=title, detail=tuple(rows), next_test=None, **measured(case, looked),
         observed=Observed(0, 1 if also in {None, looked} else 2),
     )  # fmt: skip
-
-
-def untold(case: Case, looked: Looked) -> Finding:
-    """What was too short or too fast to tell is not called good."""
-    return _inconclusive(
-        case,
-        looked,
-        "The stream is too short or too fast to tell whether it is held back",
-        looked.arrivals.why or in_words(looked),
-        reason=Reason.TAINTED if looked.arrivals.ours else Reason.TOO_FEW,
-    )
 
 
 def twins(case: Case, looked: Looked, pairs: Sequence[tuple[Factor, Twin]]) -> Finding:
@@ -81,7 +73,7 @@ def twins(case: Case, looked: Looked, pairs: Sequence[tuple[Factor, Twin]]) -> F
         said = "; ".join(
             f"{_BESIDE[factor]}: {pair.control.k} of {pair.control.n} held" for factor, pair in pairs
         )
-        return _inconclusive(
+        return unclear(
             case, looked, "The stream is held now and then, and nothing that was tried makes the difference",
             f"{pair.variant.k} of {pair.variant.n} held as customers ask; {said}", reason=Reason.MIXED,
         )  # fmt: skip
@@ -96,30 +88,31 @@ def twins(case: Case, looked: Looked, pairs: Sequence[tuple[Factor, Twin]]) -> F
         "factor": factor,
         "control": control.id,
         "variant": variant.id,
-        "confounders": confounders(control, variant, _meant(factor)),
+        "confounders": confounders(control, variant, meant(factor)),
         "observed": Observed(pair.variant.k, pair.variant.n),
         "confidence": Confidence.HIGH,
-        "next_test": None if by_route else _TO_THE_ORIGIN,
+        "next_test": None if by_route else TO_THE_ORIGIN,
     }
     rows = (
         ("because", f"the same stream flows {' and '.join(flows)}, {pair.control.n} of {pair.control.n}"),
     )
-    return _held(case, looked, rows, when=_WHEN[factor], **fields)
+    return held_back(case, looked, rows, when=_WHEN[factor], **fields)
 
 
-def _meant(factor: Factor) -> tuple[str, ...]:
+def meant(factor: Factor) -> tuple[str, ...]:
     return {
         Factor.ACCEPT_ENCODING: ("accept-encoding",),
         Factor.ROUTE: ("host",),
         Factor.SIZE: ("content-length",),
+        Factor.HTTP_VERSION: ("http_version",),
     }.get(factor, ())
 
 
 def proof(looked: Looked) -> str | None:
     """That this one stream was held, by itself; `None` where it may as well have been made so."""
-    seen, last = looked.arrivals, _last(looked)
+    seen, last = looked.arrivals, last_of(looked)
     stamps = made(last)
-    if stamps is not None and stamps[1] > max(_PLAINLY * seen.span, _MOMENT):
+    if stamps is not None and stamps[1] > max(_PLAINLY * seen.span, MOMENT):
         return f"by its own {stamps[0]} the server made it over {stamps[1]:.1f} s or more, and it came within {duration(seen.span)}"
     if seen.how is How.WHOLE and last.header("content-length") is not None:
         return "it has a Content-Length, so somebody had it whole before its first byte was sent"
@@ -129,74 +122,59 @@ def proof(looked: Looked) -> str | None:
             "and no event was over"
         )
     late = (last.facts.get("made") or {}).get("late")
-    if seen.how is How.STEPS and late is not None and late > max(seen.pause / 2, _MOMENT):
+    if seen.how is How.STEPS and late is not None and late > max(seen.pause / 2, MOMENT):
         return f"by the server's own stamps one event was on its way {late:.1f} s longer than another"
     return None
 
 
 def made_at_once(looked: Looked) -> bool:
     """By the server's own word it took no longer to make than to arrive."""
-    stamps = made(_last(looked))
-    return stamps is not None and stamps[2] <= max(_AS_MADE * looked.arrivals.span, _MOMENT)
+    stamps = made(last_of(looked))
+    return stamps is not None and stamps[2] <= max(_AS_MADE * looked.arrivals.span, MOMENT)
 
 
 def alone(case: Case, looked: Looked, why: str | None) -> Finding:
     """Held by its own evidence; or events in groups, of which nobody knows who gathers them."""
-    fields: dict[str, Any] = {"layer": Layer.UNKNOWN, "next_test": _TO_THE_ORIGIN, "observed": Observed(1, 1)}
+    seen = looked.arrivals
+    fields: dict[str, Any] = {"layer": Layer.UNKNOWN, "next_test": TO_THE_ORIGIN, "observed": Observed(1, 1)}
     if why is not None:
-        return _held(case, looked, (("because", why),), confidence=Confidence.HIGH, **fields)
-    so = "a server that writes several events at a time looks the same; whoever gathers them, users see it stutter"
+        return held_back(case, looked, (("because", why),), confidence=Confidence.HIGH, **fields)
+    if seen.how is How.STEPS and seen.pause <= _FLUENT:
+        return _in_small_goes(case, looked)
+    so = _OPENED if seen.opening else _GATHERED
     fields |= {"verdict": Verdict.WARN, "confidence": Confidence.LOW}
-    return _held(case, looked, (("so", so),), **fields)
+    return held_back(case, looked, (("so", so),), **fields)
 
 
-def grown(case: Case, looked: Looked, grown: Growth) -> Finding:
-    last = grown.pairs[-1]
-    rows = (
-        ("as long", f"{in_words(last.short)}"),
-        ("longer", f"{in_words(last.long)}"),
-    )  # fmt: skip
-    if grown.held is None:
-        return _inconclusive(
-            case, looked, "Whether the stream is held back can't be told: it is made too fast, or too unevenly",
-            f"{in_words(last.short)}; longer: {in_words(last.long)}",
-        )  # fmt: skip
-    if not grown.held:
-        return conclude(
-            case, "ok", _last(looked), next_test=None, observed=Observed(0, len(grown.pairs)),
-            title="The stream comes as it is made, and fast",
-            detail=(("seen", in_words(looked)), *rows, ("so", "the first token does not wait for the last")),
-            **_measured(case, looked),
-        )  # fmt: skip
-    n = len(grown.pairs)
-    because = (
-        f"a longer answer's first token came {last.wait:.1f} s later, {n} of {n}, and its tokens followed each other within "
-        f"{duration(last.long.arrivals.span)}: the first waits for the last"
-    )
-    control, variant = last.short.call.last, last.long.call.last
-    return _held(
-        case, looked, (*rows, ("because", because)), layer=Layer.UNKNOWN, next_test=_TO_THE_ORIGIN,
-        observed=Observed(n, n), confidence=Confidence.HIGH if n >= 3 else Confidence.MEDIUM,
-        control=control.id if control else None, variant=variant.id if variant else None,
+def _in_small_goes(case: Case, looked: Looked) -> Finding:
+    return conclude(
+        case, "ok", last_of(looked), next_test=None, observed=Observed(0, 1),
+        title="The stream comes a few events at a time, too often for a reader to notice",
+        detail=(("seen", in_words(looked)), ("not told", "whether its maker gathers them, or somebody on the way")),
+        **measured(case, looked),
     )  # fmt: skip
 
 
 def in_words(looked: Looked) -> str:
     seen = looked.arrivals
+    if not seen.tokens:
+        return "no text came"
     if seen.how is How.WHOLE:
         how = f"all within {duration(seen.span)}"
     elif seen.how is How.STEPS:
         how = f"in {len(seen.groups)} goes with {duration(seen.pause)} of silence between them"
+    elif seen.opening:
+        how = f"{seen.opening} at once with it, the others spread over {duration(seen.span)}"
     else:
         how = f"spread over {duration(seen.span)}"
     return f"{seen.tokens} events with text, the first after {duration(seen.waited)}, {how}"
 
 
-def _held(
+def held_back(
     case: Case, looked: Looked, rows: tuple[tuple[str, str], ...], *, when: str = "", **fields: Any
 ) -> Finding:
-    seen, last = looked.arrivals, _last(looked)
-    what = "held back until it is over" if seen.how is How.WHOLE else f"given out in steps{_of(looked)}"
+    """`when`: in the title; `fields` hold at least a layer and the next test."""
+    last = last_of(looked)
     made_by = last.attribution
     products = made_by.transit if made_by is not None else ()
     return conclude(
@@ -205,19 +183,25 @@ def _held(
         last,
         product=products[0] if fields["layer"] is Layer.EDGE and len(products) == 1 else None,
         vendor_code=None,
-        title=f"The stream is {what}{f' {when}' if when else ''}",
+        title=f"The {_what(looked, when)}",
         detail=(("seen", in_words(looked)), *rows, *_coded(last)),
         advice=advice(fields.get("factor"), products),
-        **_measured(case, looked),
+        **measured(case, looked),
         **fields,
     )
 
 
-def _of(looked: Looked) -> str:
-    size, apart = looked.arrivals.step_bytes, looked.arrivals.step_seconds
-    said = [f"about {size / 1024:.1f} KiB"] if size is not None else []
-    said += [f"one every {duration(apart)}"] if apart is not None else []
-    return f" of {', '.join(said)}" if size is not None else f", {said[0]}," if said else ""
+def _what(looked: Looked, when: str) -> str:
+    seen, so = looked.arrivals, f" {when}" if when else ""
+    if seen.how is How.WHOLE:
+        return f"stream is held back until it is over{so}"
+    if seen.opening:
+        return f"beginning of the stream is held back{so}"
+    size, apart = seen.step_bytes, seen.step_seconds
+    every = [f"one every {duration(apart)}"] if apart is not None else []
+    parts = [f" of about {size / 1024:.1f} KiB", *every] if size is not None else ["", *every]
+    aside = "," if so and every and size is None else ""
+    return f"stream is given out in steps{', '.join(parts)}{aside}{so}"
 
 
 def _coded(exchange: Exchange) -> tuple[tuple[str, str], ...]:
@@ -226,30 +210,33 @@ def _coded(exchange: Exchange) -> tuple[tuple[str, str], ...]:
 
 
 def _stamped(looked: Looked) -> str:
-    stamps = made(_last(looked))
+    stamps = made(last_of(looked))
     return f"by its own {stamps[0]} the server took {duration(stamps[2])} at the most" if stamps else ""
 
 
-def _inconclusive(
-    case: Case, looked: Looked, title: str, seen: str, reason: Reason = Reason.TOO_FEW
+def unclear(
+    case: Case, looked: Looked, title: str, seen: str, reason: Reason = Reason.TOO_FEW, **fields: Any
 ) -> Finding:
     return conclude(
         case,
         "not_measured",
-        _last(looked),
+        last_of(looked),
         layer=Layer.UNKNOWN,
         product=None,
         reason=reason,
         title=title,
         detail=(("seen", seen),),
-        advice="Ask for a longer answer (--set tokens=N) where the model gives one, or run it again at another hour.",
-        next_test=_TO_THE_ORIGIN,
-        confidence=Confidence.HIGH,
-        **_measured(case, looked),
+        **{
+            "advice": "Ask for a longer answer (--set tokens=N) where the model gives one, or run it again at another hour.",
+            "next_test": TO_THE_ORIGIN,
+            "confidence": Confidence.HIGH,
+            **measured(case, looked),
+            **fields,
+        },
     )
 
 
-def _measured(case: Case, looked: Looked) -> dict[str, Any]:
+def measured(case: Case, looked: Looked) -> dict[str, Any]:
     seen, call = looked.arrivals, looked.call
     figures = {
         "first_token": Figure(seen.waited, "s", 1),
@@ -261,10 +248,10 @@ def _measured(case: Case, looked: Looked) -> dict[str, Any]:
     if seen.how is How.STEPS and seen.step_bytes is not None:
         figures["step"] = Figure(seen.step_bytes, "B", len(seen.groups))
     together = int(call.conditions.get("concurrency", 1))
-    held = conditions(case, call.trial.client, _last(looked), call.trial.deadline, together)
+    held = conditions(case, call.trial.client, last_of(looked), call.trial.deadline, together)
     return {"client": call.trial.client, "figures": figures, "conditions": held}
 
 
-def _last(looked: Looked) -> Exchange:
+def last_of(looked: Looked) -> Exchange:
     assert looked.call.last is not None
     return looked.call.last

@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from probes.arrivals import RESOLUTION, Arrivals, How, arrivals
-from probes.clients import unsuited
 from probes.config import conversation
+from probes.kinds.buffering import versions
 from probes.kinds.by_us import by_us
-from probes.kinds.conclude import is_good
+from probes.kinds.conclude import came_whole
 from probes.kinds.length.pace import by_preference as preferred
+from probes.kinds.streaming.by_route import ORIGIN
+from probes.kinds.streaming.silences import silences
+from probes.kinds.words import duration
 from probes.model import Ask, Factor, Trial
 
 if TYPE_CHECKING:
-    from probes.model import Call, Case, Client
+    from probes.model import Call, Case, Client, Exchange
 
-ORIGIN = "origin"
 _HELD, _SEEN = frozenset({How.WHOLE, How.STEPS}), frozenset({How.WHOLE, How.STEPS, How.FLOWS})
 
 
@@ -38,22 +40,39 @@ class Looked:
         self.call = call
         last = call.last
         fine = float(call.conditions.get("resolution", RESOLUTION))
-        self.arrivals = arrivals(last, fine) if last is not None else Arrivals(How.UNTOLD, why="nothing came")
+        self.arrivals = _arrived(last, fine) if last is not None else Arrivals(How.UNTOLD, why="nothing came")
         self.resolution = fine
 
     @property
     def usable(self) -> bool:
         """It is good, or was until we ended it: what is cut is another question's."""
         last = self.call.last
-        return last is not None and (is_good(self.call) or (by_us(last) and self.arrivals.how is How.FLOWS))
+        return last is not None and (
+            came_whole(self.call) or (by_us(last) and self.arrivals.how is How.FLOWS)
+        )
 
     @property
     def looks_held(self) -> bool:
-        return self.usable and self.arrivals.how in _HELD
+        return self.usable and (self.arrivals.how in _HELD or self.arrivals.opening > 0)
 
     @property
     def flows(self) -> bool:
+        """From its first token on; where it was fetched, what came before that was there already."""
         return self.usable and self.arrivals.how is How.FLOWS
+
+    @property
+    def as_made(self) -> bool:
+        """It flows, and its first token did not wait for others."""
+        return self.flows and not self.arrivals.opening
+
+
+def _arrived(exchange: Exchange, resolution: float) -> Arrivals:
+    """A stream that flows, and stands still once or twice, comes in as many goes, which are no buffer's steps."""
+    seen = arrivals(exchange, resolution)
+    if seen.how not in {How.STEPS, How.UNTOLD} or not (still := silences(exchange, resolution)):
+        return seen
+    longest = max(silence.seconds for silence in still)
+    return replace(seen, how=How.UNTOLD, why=f"it stands still for {duration(longest)} in its middle")
 
 
 def held(call: Call) -> bool | None:
@@ -80,6 +99,12 @@ def longer(trial: Trial, times: int) -> Trial:
     return replace(trial, label=f"{trial.label}/longer", request=replace(ask, cap=times * ask.cap))
 
 
+def shorter(trial: Trial, cap: int) -> Trial:
+    ask = trial.request
+    assert isinstance(ask, Ask)
+    return replace(trial, label=f"{trial.label}/shorter", request=replace(ask, cap=cap))
+
+
 def large(case: Case, trial: Trial) -> Trial:
     ask = trial.request
     assert isinstance(ask, Ask)
@@ -97,22 +122,10 @@ def others(case: Case, base: Trial, small: Trial) -> list[Other]:
         found.append(
             Other(Factor.ACCEPT_ENCODING, replace(base, label=f"{base.label}/identity", request=edited))
         )
-    found += _by_http_version(case, base)
+    if (pair := versions.both(case, base)) is not None:
+        found.append(Other(Factor.HTTP_VERSION, pair[1], held=pair[0]))
     if base.request != small.request and isinstance(small.request, Ask) and ask.prompt_tokens:
         found.append(Other(Factor.SIZE, replace(small, salt=base.salt)))
     if ORIGIN in case.target.routes and case.route != ORIGIN:
         found.append(Other(Factor.ROUTE, replace(base, label=f"{base.label}/origin", route=ORIGIN)))
     return found
-
-
-def _by_http_version(case: Case, base: Trial) -> list[Other]:
-    """By curl, which speaks both."""
-    route = case.target.routes[case.route]
-    curls = {client.mode: client for client in case.clients if client.kind == "curl"}
-    if not {"sync", "h2"} <= curls.keys() or any(unsuited(client, route) for client in curls.values()):
-        return []
-    one, two = (
-        replace(base, client=curls[mode].name, label=f"{base.label}/{curls[mode].name}")
-        for mode in ("sync", "h2")
-    )
-    return [Other(Factor.HTTP_VERSION, two, held=one)]

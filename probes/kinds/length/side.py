@@ -126,9 +126,11 @@ class Side:
     def whole(self) -> bool:
         """Under 200 to its last byte, though perhaps not what was asked for: nobody ended it."""
         last = self.last
-        if last is None or last.error is not None or last.status not in _SUCCESS:
+        if last is None or last.status not in _SUCCESS:
             return False
         code = outcome_code(last)
+        if last.error is not None:
+            return code == "stream.no_end"
         return code not in _COSTUMES and (self.streamed or code != "body.shape")
 
     def _midway(self, last: Exchange) -> Ending | None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged_or_astray
 from probes.kinds.completion import bound as bound_of_one
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.promised import missed
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.streaming import parsers, seen, usage
+from probes.kinds.streaming import ends, parsers, seen, silences, usage
 from probes.kinds.streaming.baseline import CAP, PROOFS, learn
+from probes.kinds.streaming.by_route import by_route, pairs
 from probes.kinds.streaming.clocks import timed
-from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Reason, Verdict
 from probes.samples import stalled
 
@@ -41,7 +42,8 @@ def streaming(case: Case) -> Flow:
     calls, proof = yield from learn(case, calls)
     calls = as_read(case, calls)
     found = yield from judged_or_astray(case, calls, _WHAT[recipe])
-    return told(case, calls, found, proof) + _promised(case, calls)
+    found = yield from by_route(case, calls, told(case, calls, found, proof))
+    return found + _promised(case, calls)
 
 
 def as_read(case: Case, calls: Sequence[Call]) -> list[Call]:
@@ -54,6 +56,8 @@ def told(
 ) -> list[Finding]:
     """What was found of streams by their outcome, with all that there is to say beside it, and of it."""
     more = [*parsers.unsafe(case, calls), *usage.uncounted(case, calls), *usage.counted_twice(case, calls)]
+    more += usage.implausible(case, calls)
+    more += silences.stood(case, calls, _side_by_side(case))
     return [_told(case, finding, calls, proof) for finding in found] + more
 
 
@@ -61,23 +65,27 @@ def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None
     """With the clocks of what is good, and with what else there is to say of the end and the bytes."""
     own = [call for call in calls if call.last is not None and call.last.id in finding.evidence]
     sdks = parsers.sdk_clients(case)
-    rows = [*seen.rows(finding, own, sdks), *parsers.rows(finding, own)]
-    found = replace(finding, figures={**finding.figures, **seen.figures(finding, own)})
-    if finding.verdict is Verdict.PASS:
+    rows = seen.rows(finding, own, sdks)
+    found = replace(finding, figures={**finding.figures, **ends.figures(finding, own)})
+    if finding.verdict is Verdict.PASS or finding.code == "stream.no_end":
         exchanges = [call.last for call in own if call.last is not None]
         measured = timed(exchanges, _side_by_side(case))
-        rows = [*measured.rows, *rows, *(usage.rows(exchanges[-1]) if exchanges else ())]
+        rows = [
+            *measured.rows,
+            *rows,
+            *usage.parts(exchanges),
+            *(usage.rows(exchanges[-1]) if exchanges else ()),
+        ]
         rows += (
             [("no reason", f"no finish reason comes, as always from this endpoint: {proof}")] if proof else []
         )
         found = replace(
-            found, figures=measured.figures, conditions={**finding.conditions, **measured.conditions}
+            found,
+            figures={**found.figures, **measured.figures},
+            conditions={**finding.conditions, **measured.conditions},
         )
-    if finding.code == "client.parser":
-        found = replace(
-            found, title=f"{listed(clients_of(own))} cannot read a stream that keeps to the standard"
-        )
-    return replace(found, detail=(*finding.detail, *rows))
+    found = replace(found, **seen.otherwise(finding, own), detail=(*finding.detail, *rows))
+    return parsers.told(found, own)
 
 
 def _side_by_side(case: Case) -> int:
@@ -131,8 +139,10 @@ def _refuses(call: Call) -> bool:
 
 def bound(case: Case) -> Bound:
     once = bound_of_one(case)
-    proofs = 1 + PROOFS
-    return Bound(once.requests + proofs, once.tokens + proofs * CAP * (1 + AGAIN), once.seconds)
+    proofs, twins = 1 + PROOFS, 2 * pairs(case)
+    each = PROMPT_TOKENS + int(case.params["cap"])
+    tokens = once.tokens + proofs * CAP * (1 + AGAIN) + twins * each
+    return Bound(once.requests + proofs + twins, tokens, once.seconds)
 
 
 SPEC = KindSpec(

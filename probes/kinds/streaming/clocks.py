@@ -144,16 +144,22 @@ def _rows(exchanges: Sequence[Exchange], figures: dict[str, Figure]) -> list[tup
         "first_content": "first text",
     }
     said = [f"{word} {duration(figures[name].value)}" for name, word in words.items() if name in figures]
-    rows = [("clocks", ", ".join(said))] if said else []
+    middle = f" (each in the middle of {len(exchanges)} streams)" if len(exchanges) > 1 else ""
+    rows = [("clocks", f"{', '.join(said)}{middle}")] if said else []
     usage = sum(counted(e) or 0 for e in exchanges)
     chunks = sum(int(e.facts.get("tokens") or 0) for e in exchanges)
+    of = f" of {len(exchanges)} streams" if len(exchanges) > 1 else ""
     if chunks and usage > chunks and all(counted(e) for e in exchanges):
         rows.append(
-            ("chunks", f"{usage} tokens by usage came in {chunks} chunks: a chunk gap is no time per token")
+            (
+                "chunks",
+                f"{usage} tokens by usage came in {chunks} chunks{of}: a chunk gap is no time per token",
+            )
         )
     thought = sum(int((e.facts.get("channels") or {}).get("reasoning") or 0) for e in exchanges)
     if thought:
-        rows.append(
-            ("reasoning", "reasoning comes before the text that is shown; the first token is one of it")
-        )
+        before = "reasoning comes before the text that is shown"
+        alone = "reasoning comes, and no text that is shown"
+        said_of_it = before if "first_content" in figures else alone
+        rows.append(("reasoning", f"{said_of_it}; the first token is one of it"))
     return rows

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
-from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from probes import timers
-from probes.kinds.length.clock import LIBRARIES
-from probes.kinds.length.spans import survived, waited
+from probes.kinds.streaming import ends
 from probes.kinds.words import duration, listed
-from probes.model import Figure
+from probes.model import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +16,9 @@ if TYPE_CHECKING:
     from probes.model import Call, Exchange, Finding
 
 SDKS = frozenset({"openai_sdk", "anthropic_sdk"})
-_SUSPECT_FROM = 5.0
-"""Seconds: what ended earlier was hardly a timer's."""
-_SILENT = 20
-"""Times the pause between two chunks: a silence that long before an end is what ended it."""
-_JITTER = 0.1
-_NAMED = 3
-_HOW = {
-    "reset": "by a reset",
-    "closed": "by a close without the end of its framing",
-    "protocol": "in the middle of its framing",
-    "lost": "unacknowledged",
-}
-_ENDED = frozenset({"stream.truncated", "stream.masked", "stream.error_event"})
+_SAID = 160
+_SILENT_FROM = 5.0
+"""Seconds without an event that are worth a word."""
 _NO_CHOICES = (
     "a chunk has an empty list of choices and no usage: legal, and code that takes choices[0] unseen fails"
 )
@@ -43,8 +31,10 @@ def rows(finding: Finding, calls: Sequence[Call], sdks: frozenset[str]) -> list[
         return []
     last = exchanges[-1]
     found: list[tuple[str, str]] = []
-    if finding.code in _ENDED:
-        found += [("ended", _how(last)), *_by_clock(exchanges), *_because(finding, last)]
+    if finding.code in ends.ENDED:
+        found += [("ended", ends.how(last)), *ends.by_clock(exchanges), *_because(finding, last)]
+    elif finding.code == "stream.no_end":
+        found += [("ended", ends.how(last)), *_lacking(last)]
     elif finding.code == "stream.malformed":
         found += _rewrapped(last)
     elif finding.code == "body.encoding":
@@ -63,85 +53,25 @@ def rows(finding: Finding, calls: Sequence[Call], sdks: frozenset[str]) -> list[
     return found
 
 
-def figures(finding: Finding, calls: Sequence[Call]) -> dict[str, Figure]:
-    """How old a stream was when it ended, and how long it had been silent, in seconds."""
-    if finding.code not in _ENDED:
+def otherwise(finding: Finding, calls: Sequence[Call]) -> dict[str, Any]:
+    """Fields that its code's own words would tell wrong."""
+    exchanges = [call.last for call in calls if call.last is not None]
+    if not exchanges:
         return {}
-    ends = [_ended(call.last) for call in calls if call.last is not None]
-    ages, silences = [end.age for end in ends], [end.silence for end in ends]
-    return {
-        name: Figure(median(values), "s", len(values), min(values), max(values))
-        for name, values in (("age", ages), ("silence", silences))
-    }
-
-
-class _End(NamedTuple):
-    """Seconds from the request to a stream's end, and those of them without a token before it; `idle`: that silence is
-    what ended it, since none as long was survived before.
-    """
-
-    age: float
-    silence: float
-    idle: bool
-
-
-def _ended(exchange: Exchange) -> _End:
-    """Who ends a stream with words of his own, an error or a marker, ends it then."""
-    line = exchange.timeline
-    words = exchange.facts.get("errors") or exchange.facts.get("terminal")
-    end = line.last_byte if words and exchange.error is None else line.end
-    heard = line.last_token if words else line.last_byte
-    heard = heard if heard is not None else line.headers
-    age = waited(exchange, end) or 0.0
-    silence = max(age - (waited(exchange, heard) or 0.0), 0.0)
-    long = silence >= max(_SUSPECT_FROM, _SILENT * (_pace(exchange) or 0.0))
-    return _End(age, silence, long and silence > survived(exchange, heard or 0.0) + _JITTER)
-
-
-def _how(exchange: Exchange) -> str:
-    facts = exchange.facts
-    if exchange.error is not None:
-        how = _HOW.get(exchange.error.kind, exchange.error.text)
-    elif facts.get("terminal"):
-        how = f"tidily, with {facts['terminal']}"
-    elif facts.get("complete"):
-        how = "tidily, without its end marker"
-    else:
-        how = "with an error event, at which the client closed"
-    end = _ended(exchange)
-    when = f"{how}, {duration(end.age)} after the request"
-    if end.silence >= max(_SUSPECT_FROM, _SILENT * (_pace(exchange) or 0.0)):
-        return f"{when} and after {duration(end.silence)} of silence"
-    return f"{when}, while chunks were coming"
-
-
-def _pace(exchange: Exchange) -> float | None:
-    """Seconds between two chunks with tokens."""
-    line, chunks = exchange.timeline, int(exchange.facts.get("tokens") or 0)
-    if chunks < 2 or line.first_token is None or line.last_token is None:
-        return None
-    return (line.last_token - line.first_token) / (chunks - 1)
-
-
-def _by_clock(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
-    """Known timers that a measured age or silence may be, where it is the same each time."""
-    ends = [_ended(exchange) for exchange in exchanges]
-    idle = all(end.idle for end in ends)
-    values = [end.silence if idle else end.age for end in ends]
-    took, apart = median(values), max(values) - min(values)
-    if took < _SUSPECT_FROM or (any(end.idle for end in ends) and not idle):
-        return []
-    if apart > max(1.0, 0.02 * took):
-        return []  # not one clock: of times far apart some known timer is always near
-    unsure = max(_JITTER, apart) + (0.0 if idle else _pace(exchanges[-1]) or 0.0)
-    known = timers.match(took, "idle" if idle else "total", None, unsure)
-    suspects = [timer for timer in known if timer.product not in LIBRARIES][:_NAMED]
-    names = dict.fromkeys(f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in suspects)
-    found = [("matches", listed(list(names)))] if names else []
-    if len(values) > 1:
-        what = "after the same silence" if idle else "at the same age"
-        found.append(("each time", f"{len(values)} streams ended {what}: a timer's doing"))
-    return found
+    made = [e.attribution.extracted for e in exchanges if e.attribution is not None]
+    if finding.code == "stream.corrupted" and made and all(each.get("maybe") for each in made):
+        return {"verdict": Verdict.WARN, "title": "A character of the text may be lost"}
+    if finding.code == "stream.malformed" and made and all(each.get("after_end") for each in made):
+        return {
+            "title": "Text comes behind the end marker",
+            "advice": "Send the end marker last; clients stop reading there.",
+        }
+    nothing = not any(exchange.facts.get("tokens") for exchange in exchanges)
+    if finding.code == "stream.masked" and nothing and all(e.facts.get("errors") for e in exchanges):
+        return {"title": "An error came in place of the answer, with a tidy end marker behind it"}
+    if finding.code == "stream.error_event" and nothing:
+        return {"title": "An error came in place of the answer, inside a stream"}
+    return {}
 
 
 def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
@@ -152,14 +82,19 @@ def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
         lacks = [] if facts.get("finish_reason") else ["no finish reason"]
         lacks += [] if facts.get("usage") else ["no usage"]
         lacks += ["an error object before it"] if facts.get("errors") else []
-        if made.get("finish_reason"):
+        if made.get("cut_calls"):
+            lacks.append("a tool call breaks off before it")
+        elif made.get("finish_reason"):
             lacks.append(f"the finish reason is {made['finish_reason']}")
         but = f"but {listed(lacks)}" if lacks else "and not the one of this dialect"
         found.append(("because", f"the end marker {facts.get('terminal')} came, {but}"))
     if cut := (facts.get("tool_calls") or {}).get("cut"):
-        found.append(("tool call", f"the arguments of {cut} are JSON that breaks off"))
+        whose = "a tool call" if cut == 1 else f"{cut} tool calls"
+        found.append(("tool call", f"the arguments of {whose} are JSON that breaks off"))
     if facts.get("unfinished"):
         found.append(("cut in", f"an event that begins {str(facts['unfinished'])[:60]!r}"))
+    if errors := facts.get("errors"):
+        found.append(("says", f"{_in_line(errors[0])!r}"))
     if status := made.get("logical_status"):
         delivered = (
             "output was delivered, so a retry pays for it again"
@@ -175,7 +110,40 @@ def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
     return found
 
 
+def _in_line(error: object) -> str:
+    """The one piece of evidence, as it came."""
+    said = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    return said[:_SAID]
+
+
+def _lacking(exchange: Exchange) -> list[tuple[str, str]]:
+    facts = exchange.facts
+    made = exchange.attribution.extracted if exchange.attribution is not None else {}
+    counted = " and its usage" if facts.get("usage") else ""
+    found = [
+        (
+            "whole",
+            f"its finish reason ({facts.get('finish_reason')}){counted} came: nothing of the answer is missing",
+        )
+    ]
+    if cut := facts.get("unfinished"):
+        return [
+            *found,
+            ("because", f"no blank line follows {str(cut)[:60]!r}, so by the standard it is no event"),
+        ]
+    return [*found, ("because", f"{made.get('lacks', 'its end marker')} did not come")]
+
+
 def _rewrapped(exchange: Exchange) -> list[tuple[str, str]]:
+    if late := exchange.facts.get("after_end"):
+        marker = exchange.facts.get("terminal")
+        chunks = "a chunk" if late == 1 else f"{late} chunks"
+        return [
+            (
+                "because",
+                f"{chunks} with text came behind {marker}: a client that stops there, as SDKs do, loses it",
+            )
+        ]
     line = str(exchange.facts.get("malformed") or "")
     said = f"data: {line[:80]}"
     if line.startswith(":"):
@@ -190,19 +158,18 @@ def _rewrapped(exchange: Exchange) -> list[tuple[str, str]]:
 
 def _damaged(exchange: Exchange) -> list[tuple[str, str]]:
     facts = exchange.facts
-    if facts.get("invalid_utf8"):
-        return [
-            (
-                "because",
-                f"{facts['invalid_utf8']} lines are no UTF-8: bytes of characters were lost or cut apart",
-            )
-        ]
-    return [
-        (
-            "because",
-            f"{facts.get('replacement_chars')} times U+FFFD stands on the wire: somebody decoded by halves",
-        )
-    ]
+    made = exchange.attribution.extracted if exchange.attribution is not None else {}
+    replaced, invalid = facts.get("replacement_chars") or 0, facts.get("invalid_utf8") or 0
+    if invalid:
+        lines = "a line is" if invalid == 1 else f"{invalid} lines are"
+        return [("because", f"{lines} no UTF-8: bytes of characters were lost or cut apart")]
+    where = "at the end of the text" if facts.get("replacement_tail") == replaced else "in the text"
+    times = "U+FFFD stands once" if replaced == 1 else f"U+FFFD stands {replaced} times"
+    if made.get("maybe"):
+        return [("because", f"{times} {where}: a character was lost, or the model wrote it itself")]
+    if facts.get("replacement_seams"):
+        return [("because", f"{times} {where}, side by side: somebody decoded by halves")]
+    return [("because", f"{times} {where}: somebody replaced characters")]
 
 
 def _kept_alive(exchange: Exchange) -> list[tuple[str, str]]:
@@ -219,7 +186,7 @@ def _kept_alive(exchange: Exchange) -> list[tuple[str, str]]:
     silence = max((later - sooner for sooner, later in pairwise(times)), default=0.0)
     row = [("heartbeats", said)]
     bytes_apart = exchange.facts.get("max_gap") or 0.0
-    if silence >= _SUSPECT_FROM and silence > 2 * bytes_apart:
+    if silence >= _SILENT_FROM and silence > 2 * bytes_apart:
         row.append((
             "silence",
             f"no event for {duration(silence)} while bytes came at least every {duration(bytes_apart)}: a client that times events gives up on a stream that is alive",

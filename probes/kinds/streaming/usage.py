@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.words import clients_of, listed
 from probes.model import Ask, Confidence, Layer, Observed
+from probes.samples import counted, outnumbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from probes.model import Call, Case, Exchange, Finding
 
 _ORIGIN_TOO = "the same stream straight to the origin"
+_TWICE = 0.45
+"""Of the chunks, that repeat the one before where each comes twice."""
+_LONGEST = 16
+"""Characters a token, on the average of a whole answer: no tokenizer makes as long ones."""
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -78,6 +83,50 @@ def counted_twice(case: Case, calls: Sequence[Call]) -> list[Finding]:
     ]
 
 
+def implausible(case: Case, calls: Sequence[Call]) -> list[Finding]:
+    """Usages that contradict each other or the text that came, and text that came twice; one finding of each at the most."""
+    good = [call for call in calls if is_good(call) and call.last is not None]
+    found = []
+    for code, title, said in (
+        ("stream.corrupted", "Each chunk of the answer comes twice", _doubled),
+        ("stream.usage_wrong", "", _wrong),
+    ):
+        met = [(call, why) for call in good if call.last is not None and (why := said(call.last))]
+        if not met:
+            continue
+        call, why = met[-1]
+        names = listed(clients_of([c for c, _ in met]))
+        found.append(
+            conclude(
+                case, code, call.last, layer=Layer.UNKNOWN, product=None, confidence=Confidence.MEDIUM,
+                observed=Observed(len(met), len(good)), detail=(("seen", f"{why}, through {names}"),), next_test=_ORIGIN_TOO,
+                evidence=tuple(c.last.id for c, _ in met if c.last is not None), **({"title": title} if title else {}),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _doubled(exchange: Exchange) -> str:
+    chunks, repeats = int(exchange.facts.get("tokens") or 0), int(exchange.facts.get("repeats") or 0)
+    if not outnumbered(exchange) or repeats < _TWICE * chunks:
+        return ""
+    return (
+        f"{repeats} of {chunks} chunks repeat the one before, and the usage counts {counted(exchange)} tokens"
+    )
+
+
+def _wrong(exchange: Exchange) -> str:
+    facts, tokens = exchange.facts, counted(exchange)
+    if conflict := facts.get("usage_conflict"):
+        return "; ".join(f"{name} is {before}, and later {now}" for name, (before, now) in conflict.items())
+    chars = int(facts.get("text_chars") or 0)
+    if tokens is not None and outnumbered(exchange) and chars > _LONGEST * max(tokens, 1):
+        return (
+            f"{tokens} tokens by usage, and {chars:,} characters of text came in {facts.get('tokens')} chunks"
+        )
+    return ""
+
+
 def _differing(exchange: Exchange) -> list[str]:
     """Output tokens differ by design: at the start there are hardly any."""
     start, end = exchange.facts.get("usage_start") or {}, exchange.facts.get("usage_last") or {}
@@ -94,5 +143,19 @@ def rows(exchange: Exchange) -> list[tuple[str, str]]:
         (
             "usage",
             f"{listed(both)} stand in message_start and again in message_delta: who adds both counts twice",
+        )
+    ]
+
+
+def parts(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
+    """Why there is no time per token where there is a usage."""
+    odd = [exchange for exchange in exchanges if outnumbered(exchange)]
+    if not odd:
+        return []
+    chunks, tokens = odd[-1].facts.get("tokens"), counted(odd[-1])
+    return [
+        (
+            "chunks",
+            f"{chunks} chunks with text came for {tokens} tokens by usage: parts of tokens, or miscounted; no time per token",
         )
     ]

@@ -82,7 +82,7 @@
       padding: [8, 12, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, sync: { key: place.closest(".tracks").id } },
       scales: { x: { time: false, range: [0, span] }, y: { range: [0, top * 1.08] } },
-      axes: [{ ...axis, size: 28, values: (_, all) => all.map((s) => `${Number(s.toPrecision(6))} s`) }, { ...axis, size: 52, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5] }],
+      axes: [{ ...axis, size: 28, values: (_, all) => all.map((s) => `${Number(s.toPrecision(6))} s`) }, { ...axis, size: 52, label: place.dataset.unit + "s", labelSize: 18, labelGap: 0, labelFont: "12px system-ui, sans-serif", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5] }],
       series: [{}, {
         stroke: () => colours.tokens, fill: () => colours.tokens.replace("rgb(", "rgba(").replace(")", ", 0.1)"), width: 2, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }),
       }],
@@ -105,7 +105,8 @@
   function tell(u, place, readout, [at, tokens]) {
     const n = u.cursor.idx ?? null, unit = place.dataset.unit + (tokens[n] === 1 ? "" : "s");
     const said = n === null ? "" : `${seconds(at[n])}: ${tokens[n].toLocaleString("en")} ${unit}`;
-    if (readout.textContent !== said) readout.textContent = said;
+    const shown = said || readout.dataset.rest;
+    if (readout.textContent !== shown) readout.textContent = shown;
     place.setAttribute("aria-valuenow", String(n === null ? 0 : at[n]));
     place.setAttribute("aria-valuetext", said || "0 s");
   }
