@@ -75,7 +75,9 @@ def refused_everywhere(run: Run) -> Sequence[Call]:
 
     By an answer: where connections are cut for everybody the run says so itself.
     """
-    blind = any(f.code == "probe.blocked" or f.reason is Reason.BLOCKED for f in run.findings)
+    said = any(f.code == "probe.blocked" or f.reason is Reason.BLOCKED for f in run.findings)
+    # One that looks at the list of models alone warns of it, as if somebody else were served.
+    blind = said or not any(f.verdict is Verdict.FAIL for f in run.findings)
     kinds = {case.id: KINDS[case.kind] for case in run.cases}
     calls = [c for c in run.calls if c.last is not None and c.case in kinds and kinds[c.case].asks_api]
     heard = any(is_good(call) or (call.last is not None and is_api_answer(call.last)) for call in calls)

@@ -61,6 +61,19 @@ def test_where_the_same_clients_were_served_before_it_is_a_regression(fault):
     assert all(on.alerting.confirmed)
 
 
+@pytest.mark.parametrize("served", [True, False], ids=["served before", "never served"])
+def test_a_list_that_everybody_is_refused_is_no_mere_warning(tmp_path, served):
+    """Where the entry asks for nothing else, and completions are refused as well."""
+    rows = "version: 1\nname: list\ncases:\n  - {kind: models, clients: [httpx]}\n"
+    (tmp_path / "suites" / "list.yaml").write_text(rows)
+    canary = Canary((Entry(suite="list", clients=()),))
+    with bed("block-all", canary=canary, endpoints=("chat", "models")) as on:
+        on.memory.served = {"httpx": BEFORE.replace(year=2025)} if served else {}
+        turn = on.take()
+    assert on.alerting.paged == ({"regression.outcome"} if served else set())
+    assert turn.conclusive is served
+
+
 def on_the_clock():
     from datetime import UTC, datetime
 
