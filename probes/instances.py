@@ -34,7 +34,8 @@ _HEADERS = {
     "x-amz-cf-pop": "colo",
     "fly-region": "colo",
 }
-_COLO = "colo"
+COLO = "colo"
+"""A data centre of the edge."""
 _FEW = 5.0
 """Requests that each instance would get, below which the test's approximation does not hold."""
 
@@ -67,7 +68,7 @@ def instances(exchange: Exchange) -> Iterator[tuple[str, str]]:
             yield kind, value[:100]
     _, dash, colo = (exchange.header("cf-ray") or "").rpartition("-")
     if dash:
-        yield _COLO, colo[:20]
+        yield COLO, colo[:20]
 
 
 def spreads(exchanges: Iterable[Exchange]) -> list[Spread]:
@@ -77,7 +78,7 @@ def spreads(exchanges: Iterable[Exchange]) -> list[Spread]:
         for kind, which in dict.fromkeys(instances(exchange)):
             seen.setdefault(kind, Counter())[which] += 1
     return [
-        Spread(kind, dict(counts.most_common()), uneven(list(counts.values())), kind != _COLO)
+        Spread(kind, dict(counts.most_common()), uneven(list(counts.values())), kind != COLO)
         for kind, counts in seen.items()
         if len(counts) > 1
     ]

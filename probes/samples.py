@@ -103,7 +103,8 @@ def tpot(exchange: Exchange, tokens: int | None) -> float | None:
 
 
 def cached_share(exchange: Exchange) -> tuple[int, int] | None:
-    """(Prompt tokens that came from a cache, prompt tokens), where the usage tells of both.
+    """(Prompt tokens that came from a cache, prompt tokens), where the usage tells of both and there was an answer: one
+    of no token was often given up, and its repeat finds what it left in the cache.
 
     OpenAI's `prompt_tokens` and `input_tokens` hold those of the cache already, Anthropic's `input_tokens` are what came
     neither from it nor went into it: https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
@@ -116,7 +117,7 @@ def cached_share(exchange: Exchange) -> tuple[int, int] | None:
         cached = _count(usage, "cache_read_input_tokens")
         if prompt is not None and cached is not None:
             prompt += cached + (_count(usage, "cache_creation_input_tokens") or 0)
-    if prompt is None or cached is None or cached > prompt:
+    if prompt is None or cached is None or cached > prompt or counted(exchange) == 0:
         return None
     return cached, prompt
 

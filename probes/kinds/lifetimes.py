@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
 from probes.deaths import Life, Pattern, Together, judge
+from probes.instances import COLO, instances
 from probes.kinds.buffering.trials import by_preference
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length.clock import in_words, known_timers
@@ -15,6 +16,7 @@ from probes.kinds.length.limits import conditions
 from probes.kinds.length.side import Side
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.streaming.ends import same_chunk, says_why
+from probes.kinds.words import listed
 from probes.model import Ask, Confidence, Figure, Layer, Observed, Trial
 from probes.twins import REPEATS, unsent
 
@@ -160,6 +162,7 @@ def _at_once(case: Case, sides: Sequence[Side], cut: Sequence[Side], together: T
     ages = sorted(_life(side).age for side in cut)
     whole = together.died == together.of
     who = f"All {together.died} open streams" if whole else f"{together.died} of {together.of} open streams"
+    went_on = [side for side in sides if side not in cut]
     also = "" if whole else "; the others went on, so it was one instance of several"
     return conclude(
         case, "stream.truncated", last.sent, layer=Layer.UNKNOWN, product=None, client=last.client,
@@ -168,13 +171,34 @@ def _at_once(case: Case, sides: Sequence[Side], cut: Sequence[Side], together: T
         detail=(
             ("seen", f"all {together.died} ended within {apart:.1f} s of wall clock, aged {ages[0]:.1f} to {ages[-1]:.1f} s"),
             ("because", f"at one moment and at different ages: something restarted or was reloaded{also}"),
+            *_where(cut, went_on),
         ),
         figures={"apart": Figure(apart, "s", together.died), "moment": Figure(together.at or 0.0, "s", together.died)},
-        conditions=_conditions(case, sides), confidence=_sure(together),
+        conditions={**_conditions(case, sides), **_located(cut)}, confidence=_sure(together),
         advice="Let what restarts or reloads drain its open streams first, for as long as the longest answer takes.",
         next_test="the logs of each layer at that moment: which of them restarted, reloaded or was deployed?",
         evidence=tuple(side.sent.id for side in cut),
     )  # fmt: skip
+
+
+def _where(cut: Sequence[Side], went_on: Sequence[Side]) -> list[tuple[str, str]]:
+    """A location of the edge, or the way to it, that resets its connections looks like a restart."""
+    died, lived = _locations(cut), _locations(went_on)
+    if not died:
+        return []
+    others = f"; those at {listed(sorted(lived))} went on" if lived and not lived & died else ""
+    return [
+        ("where", f"edge location {listed(sorted(died))}{others}: it, or the way to it, may be what broke")
+    ]
+
+
+def _located(cut: Sequence[Side]) -> dict[str, object]:
+    places = _locations(cut)
+    return {"colo": ", ".join(sorted(places))} if places else {}
+
+
+def _locations(sides: Sequence[Side]) -> set[str]:
+    return {which for side in sides for kind, which in instances(side.sent) if kind == COLO}
 
 
 def _with(finding: Finding, pattern: str) -> Finding:

@@ -98,6 +98,30 @@ def test_one_instance_of_several():
     assert "one instance of several" in dict(found.detail)["because"]
 
 
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ("VIE", "edge location ZAG; those at VIE went on: it, or the way to it, may be what broke"),
+        ("ZAG", "edge location ZAG: it, or the way to it, may be what broke"),
+        (None, "edge location ZAG: it, or the way to it, may be what broke"),
+    ],
+    ids=["another location", "the same location", "an unknown location"],
+)
+def test_one_edge_location_resets(others, says):
+    """C71: whose streams died in one moment is said by its name, and whether another went on meanwhile."""
+
+    def at(colo, found):
+        named = {**found.headers, "cf-ray": [f"8f3a5c1d2e4b6a70-{colo}"]} if colo else found.headers
+        return replace(found, headers=named)
+
+    good = replace(cut(80.0), error=None, facts=stream_facts(tokens=50))
+    [found] = staggered(
+        lambda began: attributed(at(others, good)) if began == 0.0 else at("ZAG", cut(50.0 - began))
+    )
+    assert dict(found.detail)["where"] == says
+    assert found.conditions["colo"] == "ZAG"
+
+
 def test_neither():
     """Cuts without a pattern are told as cuts, and the pattern as unknown."""
     found = staggered(lambda began: cut({0.0: 20.0, 5.0: 31.0, 10.0: 44.0, 15.0: 25.0}[began]))

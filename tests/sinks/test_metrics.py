@@ -299,6 +299,19 @@ def test_the_share_from_the_cache_is_of_usage_that_tells_of_one(usage, share):
     assert told == list(share or (None, None))
 
 
+def test_the_share_from_the_cache_is_weighed_by_tokens():
+    """C87: not a mean over calls, of which those of two tokens would be most; and what gave no token is left out."""
+    large = timed(cached=600)
+    large = replace(large, facts={**large.facts, "usage": {**large.facts["usage"], "prompt_tokens": 1000}})
+    small = timed(cached=0)
+    small = replace(small, facts={**small.facts, "usage": {**small.facts["usage"], "prompt_tokens": 2}})
+    given_up = timed(cached=100, tokens=0)
+    metrics = of(call(large), *(call(small) for _ in range(20)), call(given_up))
+    [cached] = seen(metrics, "edgeprobe_prompt_tokens_cached_total").values()
+    [all_of_them] = seen(metrics, "edgeprobe_prompt_tokens_total").values()
+    assert (cached, all_of_them) == (600.0, 1040.0)
+
+
 def test_a_count_of_tokens_without_end_breaks_nothing():
     """JSON's integers may be larger than any float."""
     assert seen(of(call(timed(tokens=10**400))), "edgeprobe_tpot_seconds_count") == {}
