@@ -141,10 +141,9 @@ class Live:
             if not self._allowance.enough(self._asked(trial)):
                 bench.governor.give_back(trial)
                 return self._unsent(trial, repeat, NotSent.BUDGET, self._allowance.used_up)
-            lag = bench.clock.now() - planned_at
-            call = self._send(trial, repeat, together)
+            call = self._send(trial, repeat, planned_at, together)
             bench.governor.settle(trial, call)
-            return replace(call, own_lag=round(max(lag, 0.0), 6))
+            return call
 
     def _relabelled(self, call: Call, lesson: int) -> Call:
         """A call that no flow asked for, under a label of its own."""
@@ -153,11 +152,14 @@ class Live:
         exchanges = tuple(replace(e, id=f"{name}/{hop}") for hop, e in enumerate(call.exchanges))
         return replace(call, id=name, trial=replace(call.trial, label=label), exchanges=exchanges)
 
-    def _send(self, trial: Trial, repeat: int, together: int) -> Call:
+    def _send(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
         bench, limits = self._bench, self._case.target.limits
         deadline = self._deadline(trial)
         with bench.stop.listening() as on_stop, ExitStack() as fresh:
-            outcome = self._session(trial, fresh).send(
+            session = self._session(trial, fresh)
+            # The first of a process loads the SDK and builds its client, a second in the time of a lab.
+            lag = bench.clock.now() - planned_at
+            outcome = session.send(
                 trial,
                 clients.SendLimits(
                     deadline=deadline,
@@ -182,6 +184,7 @@ class Live:
                 "deadline": round(deadline, 6),
                 **({"retries": "the SDK's own"} if trial.retries else {}),
             },
+            own_lag=round(max(lag, 0.0), 6),
         )
         echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
         call = bench.redactor.call(call)
