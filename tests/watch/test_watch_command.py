@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import urllib.request
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from probes import lab as laboratory
+from probes.canary import Missed
 from probes.clock import Clock
 from probes.memory import Memory
 
 SCALE = 0.02
+OFTEN = "  - {name: short, suite: short, target: lab, every: 30s}\n"
 EDGEPROBE = (sys.executable, "-c", "import sys; from probes.cli import main; sys.exit(main())")
 
 
@@ -120,6 +125,62 @@ def test_it_alerts_and_resolves_over_kills(watch, lab, webhook):
     with Memory.open(f"sqlite:///{watch.folder / 'reports' / 'edgeprobe.db'}") as memory:
         assert memory.alerts() == []
         assert {turn.entry for turn in memory.turns("short")} == {"short"}
+
+
+LONG = """\
+  - {name: short, suite: short, target: lab, every: 1m}
+  - {name: long, suite: length, target: lab, every: 1m}
+"""
+
+
+def test_long_runs_overlap_and_hold_nobody_up(watch, lab, webhook):
+    """What is due while an answer is held is told as missed; the short ones go on, and the cut is told and resolved."""
+    _, heard, until = webhook
+    rows = "version: 1\nname: length\ncases:\n  - {kind: length, clients: [httpx], with: {hold: 40, tokens: 3000}}\n"
+    (watch.folder / "suites/length.yaml").write_text(rows)
+    lab.arm(["read-timer-30"])
+    child = watch(more="must_fail: null\n", entries=LONG)
+    until(lambda told: ("opened", "timeout.first_byte") in told)
+    lab.arm([])
+    until(lambda told: ("resolved", "timeout.first_byte") in told)
+    code, _, err = end(child)
+    assert (code, "Traceback" in err) == (0, False)
+    service = [told for told in heard if told[1] != "not_measured"]
+    assert service == [("opened", "timeout.first_byte"), ("resolved", "timeout.first_byte")]
+    with Memory.open(f"sqlite:///{watch.folder / 'reports' / 'edgeprobe.db'}") as memory:
+        missed = {name: {turn.missed for turn in memory.turns(name)} for name in ("short", "long")}
+    assert missed["long"] == {None, Missed.OVERLAP}
+    assert missed["short"] <= {None}
+
+
+def test_kill_9_at_any_moment_tells_nothing_twice(watch, lab, webhook):
+    """Of one fault, over five processes, of which four are killed; the database stays whole."""
+    _, heard, until = webhook
+    moments = random.Random(7)
+    lab.arm(["ai-crawler-rule"])
+    for _ in range(4):
+        child = watch(more="must_fail: null\n", entries=OFTEN)
+        until_said(child, "watching")
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(moments.uniform(0.0, 1.5))
+        child.kill()
+        child.communicate()
+    child = watch(more="must_fail: null\n", entries=OFTEN)
+    until(lambda told: told)
+    lab.arm([])
+    until(lambda told: told[-1][0] == "resolved")
+    assert end(child)[0] == 0
+    assert [told for told in heard if told[0] != "updated"] == [
+        ("opened", "blocked.client"),
+        ("resolved", "blocked.client"),
+    ]
+    path = watch.folder / "reports" / "edgeprobe.db"
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with Memory.open(f"sqlite:///{path}") as memory:
+        assert memory.alerts() == []
+        assert memory.undelivered() == []
+        assert memory.stats().running == 0
 
 
 def test_it_says_how_it_is(watch):
