@@ -41,7 +41,7 @@ _LAB = """
 import json, sys
 from probes import lab
 from probes.clock import Clock
-with lab.serve((), clock=Clock()) as served:
+with lab.serve((), clock=Clock(), **json.loads(sys.argv[1])) as served:
     print(json.dumps([served.base_url, served.model, served.api_key]), flush=True)
     sys.stdin.read()
 """
@@ -50,9 +50,12 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def served():
+def served(**speed):
     with subprocess.Popen(
-        [sys.executable, "-c", _LAB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _LAB, json.dumps(speed)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as lab:
         try:
             yield json.loads(lab.stdout.readline())
