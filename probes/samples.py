@@ -82,9 +82,11 @@ def counted(exchange: Exchange) -> int | None:
     return _count(usage, "completion_tokens", "output_tokens")
 
 
-def outnumbered(exchange: Exchange) -> bool:
-    """More chunks with text came than the usage counts tokens: chunks are parts of tokens, or the count is not theirs."""
-    tokens, usage = counted(exchange), exchange.facts.get("usage") or {}
+def outnumbered(exchange: Exchange, tokens: int | None) -> bool:
+    """More chunks with text came than there are said to be tokens: chunks are parts of tokens, or the count is not
+    theirs.
+    """
+    usage = exchange.facts.get("usage") or {}
     details = usage.get("completion_tokens_details") or {}
     # xAI counts them beside the others.
     apart = _count(details, "reasoning_tokens") if isinstance(details, dict) else None
@@ -95,7 +97,7 @@ def outnumbered(exchange: Exchange) -> bool:
 def tpot(exchange: Exchange, tokens: int | None) -> float | None:
     """Seconds per output token of a stream of `tokens`: a chunk is not one."""
     line = exchange.timeline
-    if tokens is None or tokens < 2 or outnumbered(exchange):
+    if tokens is None or tokens < 2 or outnumbered(exchange, tokens):
         return None
     if line.first_token is None or line.last_token is None:
         return None

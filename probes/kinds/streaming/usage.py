@@ -108,7 +108,7 @@ def implausible(case: Case, calls: Sequence[Call]) -> list[Finding]:
 
 def _doubled(exchange: Exchange) -> str:
     chunks, repeats = int(exchange.facts.get("tokens") or 0), int(exchange.facts.get("repeats") or 0)
-    if not outnumbered(exchange) or repeats < _TWICE * chunks:
+    if not outnumbered(exchange, counted(exchange)) or repeats < _TWICE * chunks:
         return ""
     return (
         f"{repeats} of {chunks} chunks repeat the one before, and the usage counts {counted(exchange)} tokens"
@@ -120,7 +120,7 @@ def _wrong(exchange: Exchange) -> str:
     if conflict := facts.get("usage_conflict"):
         return "; ".join(f"{name} is {before}, and later {now}" for name, (before, now) in conflict.items())
     chars = int(facts.get("text_chars") or 0)
-    if tokens is not None and outnumbered(exchange) and chars > _LONGEST * max(tokens, 1):
+    if tokens is not None and outnumbered(exchange, tokens) and chars > _LONGEST * max(tokens, 1):
         return (
             f"{tokens} tokens by usage, and {chars:,} characters of text came in {facts.get('tokens')} chunks"
         )
@@ -149,7 +149,7 @@ def rows(exchange: Exchange) -> list[tuple[str, str]]:
 
 def parts(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
     """Why there is no time per token where there is a usage."""
-    odd = [exchange for exchange in exchanges if outnumbered(exchange)]
+    odd = [exchange for exchange in exchanges if outnumbered(exchange, counted(exchange))]
     if not odd:
         return []
     chunks, tokens = odd[-1].facts.get("tokens"), counted(odd[-1])
