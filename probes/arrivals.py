@@ -40,6 +40,11 @@ _FEW = 4
 """Events with text, below which no order of theirs says anything."""
 MOMENT = 0.25
 """Seconds: less is no hold that a reader would see."""
+FLUENT = 0.15
+"""Seconds between goes, up to which they seem to follow each other at once (0.1 by Nielsen); a socket that is corked, as
+HAProxy's without http-no-delay, keeps what it has for 0.2 (tcp(7), TCP_CORK).
+"""
+SEVERED = 2
 _SPOILT = 0.5
 """Of the time: where this process was late for more of it, what it saw is no evidence."""
 
@@ -109,6 +114,19 @@ class Arrivals:
         """Groups that end in the middle of an event, which nobody does who writes events."""
         return sum(group.whole is False for group in self.groups[:-1])
 
+    @property
+    def by_bytes(self) -> bool:
+        """A buffer of bytes was full: its goes end within events and are of one size, or too far apart for a network to
+        have parted them, or this machine.
+        """
+        apart = self.pause > FLUENT or self.step_bytes is not None
+        return self.how is How.STEPS and self.severed >= SEVERED and apart
+
+    @property
+    def fluent(self) -> bool:
+        """In goes that a reader takes for one flow, and that no buffer is known to have made."""
+        return self.how is How.STEPS and self.pause <= FLUENT and not self.by_bytes
+
 
 def arrivals(exchange: Exchange, resolution: float = RESOLUTION) -> Arrivals:
     """By the chunks as they came, content coding still on: what a compressor gave out first may be its header alone."""
@@ -145,22 +163,29 @@ def _in_time(exchange: Exchange, seen: Arrivals, resolution: float) -> Arrivals:
         return _as(seen, How.FLOWS, groups, opening=_opening(exchange, seen, resolution))
     if len(groups) < 3:
         return _as(seen, How.UNTOLD, groups, f"{tokens} events came in {len(groups)} goes")
-    return _as(seen, How.STEPS, groups)
+    steps = _as(seen, How.STEPS, groups)
+    went = median([group.until - group.at for group in groups[:-1]])
+    for_long = went >= max(_SPAN * resolution, _TENTH * (went + steps.pause))
+    if for_long and _event_by_event(exchange, tokens):
+        return _as(seen, How.FLOWS, groups)  # whoever makes it stands still now and then
+    return steps
 
 
 def _apart(exchange: Exchange, seen: Arrivals, resolution: float) -> bool:
     """What a buffer lets go of leaves in portions of the network's size, which end anywhere; these are events."""
     if seen.tokens < _FEW or seen.span < _SPAN * resolution:
         return False
+    return _event_by_event(exchange, seen.tokens) and _in_time(exchange, seen, resolution).how is How.FLOWS
+
+
+def _event_by_event(exchange: Exchange, tokens: int) -> bool:
     first, reads = exchange.timeline.first_token or 0.0, 0
     severed = 0
     for at, end in zip(exchange.chunk_times, accumulate(exchange.chunk_sizes), strict=True):
         if at >= first:
             reads += 1
             severed += _ends_an_event(exchange, end) is False
-    if reads < _EACH * seen.tokens or severed > _SEVERED * reads:
-        return False
-    return _in_time(exchange, seen, resolution).how is How.FLOWS
+    return reads >= _EACH * tokens and severed <= _SEVERED * reads
 
 
 def _opening(exchange: Exchange, seen: Arrivals, resolution: float) -> int:

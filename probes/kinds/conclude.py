@@ -143,8 +143,11 @@ def is_good(call: Call) -> bool:
 
 
 def came_whole(call: Call) -> bool:
-    """It got all that was asked for, though perhaps without the formality behind it."""
-    return is_good(call) or (call.last is not None and outcome_code(call.last) == "stream.no_end")
+    """It got all that was asked for, though perhaps without the formality behind it, or with a character in doubt."""
+    last = call.last
+    if is_good(call) or last is None or last.attribution is None:
+        return is_good(call)
+    return outcome_code(last) == "stream.no_end" or bool(last.attribution.extracted.get("maybe"))
 
 
 def _outcome(call: Call) -> tuple[object, ...]:

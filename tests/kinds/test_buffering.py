@@ -68,6 +68,8 @@ def steps(size=4096, n=256, tpot=0.02, first=0.3, **more):
         (whole(), How.WHOLE),
         (fast(), How.WHOLE),
         (stream([9.0, 9.3, 9.6, 9.9], [64 * len(EVENT)] * 4), How.WHOLE),
+        (stream([0.3 + k * 0.008 + k // 30 * 1.0 for k in range(120)]), How.FLOWS),
+        (stream([0.3 + k * 0.008 + k // 30 * 12.0 for k in range(120)]), How.STEPS),
         (steps(), How.STEPS),
         (steps(size=20 * len(EVENT)), How.STEPS),
         (flowing(n=8), How.UNTOLD),
@@ -76,6 +78,7 @@ def steps(size=4096, n=256, tpot=0.02, first=0.3, **more):
     ],
     ids=[
         "as made", "a slow model", "a pause in the middle", "eight tokens an event", "one-byte fragments", "held whole", "a fast model", "held whole, on a slow way",
+        "a model that pauses every 30 tokens", "a buffer's steps on a slow way",
         "steps of bytes", "steps of events", "a short answer", "within a moment", "two goes",
     ],
 )  # fmt: skip
@@ -470,6 +473,13 @@ def test_events_in_goes_that_nobody_sees(events, pause, verdict):
     found = the(told(case("buffering"), lambda _: stream(times, [events * len(EVENT)] * 40))[0])
     assert found.verdict is verdict
     assert not found.title.endswith(",")
+
+
+def test_a_busy_machine_reads_one_byte_writes_in_pieces_of_chance():
+    """Pieces that end anywhere, of no one size and shortly after each other, are no buffer's."""
+    sizes = [len(EVENT) * n + n % 7 + 1 for n in (25, 40, 31, 22, 37)]
+    found = the(told(case("buffering"), lambda _: stream([0.1 + k * 0.09 for k in range(5)], sizes))[0])
+    assert (found.code, found.verdict) == ("ok", Verdict.PASS)
 
 
 def silent(seconds):

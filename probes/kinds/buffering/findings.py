@@ -36,14 +36,11 @@ _BESIDE = {
 _AS_MADE = 2.0
 """Times its own generation that a stream may take to come, and still come as it was made."""
 _PLAINLY = 3.0
-_FLUENT = 0.15
-"""Seconds between goes, up to which they seem to follow each other at once (0.1 by Nielsen); a socket that is corked, as
-HAProxy's without http-no-delay, keeps what it has for 0.2 (tcp(7), TCP_CORK).
-"""
-_SEVERED = 2
 _GATHERED = (
     "a server that writes several events at a time looks the same; whoever gathers them, users see it stutter"
 )
+_SMALL_GOES = "The stream comes a few events at a time, too often for a reader to notice"
+_NOT_TOLD = ("not told", "whether its maker gathers them, or somebody on the way")
 _OPENED = "at the pace of the others they were made one after another; a server that gathers its first ones looks the same"
 
 
@@ -56,7 +53,10 @@ def fine(case: Case, looked: Looked, also: Looked | None) -> Finding:
     if (coding := last.body_encoding or "identity") != "identity":
         rows.append(("compressed", f"{coding}, and given out event by event all the same"))
     title = "The stream comes as it is made"
-    if seen.how is not How.FLOWS:
+    if seen.fluent:
+        title = _SMALL_GOES
+        rows.append(_NOT_TOLD)
+    elif seen.how is not How.FLOWS:
         title = "The stream comes at once, and was made at once"
         rows.append(("because", _stamped(looked)))
     return conclude(
@@ -116,7 +116,7 @@ def proof(looked: Looked) -> str | None:
         return f"by its own {stamps[0]} the server made it over {stamps[1]:.1f} s or more, and it came within {duration(seen.span)}"
     if seen.how is How.WHOLE and last.header("content-length") is not None:
         return "it has a Content-Length, so somebody had it whole before its first byte was sent"
-    if seen.how is How.STEPS and seen.severed >= _SEVERED:
+    if seen.by_bytes:
         return (
             f"{seen.severed} of {len(seen.groups) - 1} steps end in the middle of an event: a buffer of bytes was full, "
             "and no event was over"
@@ -139,7 +139,7 @@ def alone(case: Case, looked: Looked, why: str | None) -> Finding:
     fields: dict[str, Any] = {"layer": Layer.UNKNOWN, "next_test": TO_THE_ORIGIN, "observed": Observed(1, 1)}
     if why is not None:
         return held_back(case, looked, (("because", why),), confidence=Confidence.HIGH, **fields)
-    if seen.how is How.STEPS and seen.pause <= _FLUENT:
+    if seen.fluent:
         return _in_small_goes(case, looked)
     so = _OPENED if seen.opening else _GATHERED
     fields |= {"verdict": Verdict.WARN, "confidence": Confidence.LOW}
@@ -149,8 +149,7 @@ def alone(case: Case, looked: Looked, why: str | None) -> Finding:
 def _in_small_goes(case: Case, looked: Looked) -> Finding:
     return conclude(
         case, "ok", last_of(looked), next_test=None, observed=Observed(0, 1),
-        title="The stream comes a few events at a time, too often for a reader to notice",
-        detail=(("seen", in_words(looked)), ("not told", "whether its maker gathers them, or somebody on the way")),
+        title=_SMALL_GOES, detail=(("seen", in_words(looked)), _NOT_TOLD),
         **measured(case, looked),
     )  # fmt: skip
 

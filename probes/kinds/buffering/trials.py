@@ -53,12 +53,13 @@ class Looked:
 
     @property
     def looks_held(self) -> bool:
-        return self.usable and (self.arrivals.how in _HELD or self.arrivals.opening > 0)
+        seen = self.arrivals
+        return self.usable and not seen.fluent and (seen.how in _HELD or seen.opening > 0)
 
     @property
     def flows(self) -> bool:
         """From its first token on; where it was fetched, what came before that was there already."""
-        return self.usable and self.arrivals.how is How.FLOWS
+        return self.usable and (self.arrivals.how is How.FLOWS or self.arrivals.fluent)
 
     @property
     def as_made(self) -> bool:
