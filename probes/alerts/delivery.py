@@ -81,15 +81,18 @@ class Delivery:
             self._closed = True
 
     def _next(self, sink: str) -> Notice | None:
-        """In order: that an alert is over is told after it was opened."""
-        mine = [notice for notice in self._pending.values() if notice.sink == sink]
-        first = min(mine, key=lambda notice: notice.made, default=None)
+        """In order for each alert: that it is over is told after it was opened. One that a sink does not take holds up no
+        other alert's, and what was not tried yet goes first.
+        """
+        mine = sorted((n for n in self._pending.values() if n.sink == sink), key=lambda notice: notice.made)
+        firsts = {notice.alert.id: notice for notice in reversed(mine)}.values()
+        due = [notice for notice in firsts if self._due(notice)]
+        return min(due, key=lambda notice: (notice.tries > 0, notice.made), default=None)
+
+    def _due(self, notice: Notice) -> bool:
         now = self._wall.now()
-        if first is None or first.next_try is None:
-            return first
         # A clock that was set back must not hold it up for longer than a pause.
-        due = first.next_try <= now or first.next_try > now + 2 * LONGEST
-        return first if due else None
+        return notice.next_try is None or not now < notice.next_try <= now + 2 * LONGEST
 
     def _send(self, sink: str) -> None:
         while (notice := self._claimed(sink)) is not None:

@@ -55,8 +55,13 @@ class Reading:
         """Whether it was asked and did not meet this, or is asked no more; no word of it is no pass."""
         if subject in self.bad.get(key, {}) or subject in self.unclear:
             return False
-        fine = subject in self.good or subject in self.mild.get(key, ())
+        fine = subject in self.good or subject in self.mild.get(key, ()) or self._served_elsewhere(subject)
         return fine or (self.whole and subject not in self.watched)
+
+    def _served_elsewhere(self, subject: Subject) -> bool:
+        """Its case is clean and did not ask through it this time, and in another case it got what was asked for."""
+        clean = self.whole and subject._replace(client=None) in self.good
+        return clean and subject.client is not None and subject.client in {good.client for good in self.good}
 
 
 def read(asked: Asked, entry: str, target: str) -> Reading:
@@ -67,7 +72,7 @@ def read(asked: Asked, entry: str, target: str) -> Reading:
     good: set[Subject] = set()
     unclear: set[Subject] = set()
     for finding in asked.findings:
-        subjects = [Subject(entry, finding.case, name) for name in clients_of(finding, run)]
+        subjects = _subjects(finding, run, entry)
         if pages(finding):
             bad[key_of(finding, target)] |= dict.fromkeys(
                 subjects or [Subject(entry, finding.case, None)], finding
@@ -78,13 +83,26 @@ def read(asked: Asked, entry: str, target: str) -> Reading:
             good |= set(subjects)
         else:
             mild[key_of(finding, target)] |= set(subjects)
-    troubled = {f.case for f in asked.findings if f.verdict in _UNCLEAR or pages(f)}
+    hurt = {subject.case for group in bad.values() for subject in group}
+    troubled = {f.case for f in asked.findings if f.verdict in _UNCLEAR or pages(f)} | hurt
     clean = {finding.case for finding in asked.findings} - troubled
     good |= {Subject(entry, case, name) for case, name in _sent(run) if case in clean}
     good |= {Subject(entry, case, None) for case in clean}
     whole = not asked.part and all(f.reason is not Reason.INTERRUPTED for f in asked.findings)
     watched = {Subject(entry, *row) for row in _watched(run)}
     return Reading(bad, mild, frozenset(good), frozenset(unclear), frozenset(watched), whole)
+
+
+def _subjects(finding: Finding, run: Run, entry: str) -> list[Subject]:
+    """What is said of a whole run hurts each client in the case that it was asked in: there it is asked again."""
+    if finding.client is None and (hit := _hit(finding, run)):
+        return list(dict.fromkeys(Subject(entry, call.case, call.trial.client) for call in hit))
+    return [Subject(entry, finding.case, name) for name in clients_of(finding, run)]
+
+
+def _hit(finding: Finding, run: Run) -> list[Call]:
+    evidence = set(finding.evidence)
+    return [call for call in run.calls if any(ex.id in evidence for ex in call.exchanges)]
 
 
 def _sent(run: Run) -> set[tuple[str, str]]:
@@ -104,9 +122,7 @@ def clients_of(finding: Finding, run: Run) -> tuple[str, ...]:
     are known by their answers.
     """
     if finding.client is None:
-        evidence = set(finding.evidence)
-        hit = [call for call in run.calls if any(ex.id in evidence for ex in call.exchanges)]
-        return tuple(dict.fromkeys(call.trial.client for call in hit))
+        return tuple(dict.fromkeys(call.trial.client for call in _hit(finding, run)))
     if finding.verdict is not Verdict.FAIL:
         return (finding.client,)
     fine = {name for f in run.findings if _is_pass_of(f, finding.case) for name in clients_of(f, run)}

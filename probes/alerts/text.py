@@ -101,8 +101,10 @@ def _says_whom(title: str, alert: Alert, beside: Beside) -> bool:
 
 
 def _whom(alert: Alert, beside: Beside) -> str:
-    if not alert.clients or not beside.fine:
+    if not alert.clients:
         return "every client"
+    if not beside.fine:
+        return f"{alert.clients[0]}, the only one asked" if len(alert.clients) == 1 else "every client asked"
     more = len(alert.clients) - 4
     return ", ".join(alert.clients[:4]) + (f" and {more} more" if more > 0 else "")
 

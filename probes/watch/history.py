@@ -20,17 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from probes.model import Call, Exchange, Finding, Run
+    from probes.model import Call, Case, Exchange, Finding, Run
     from probes.watch.needs import Memory
 
 _IN_VAIN = frozenset({"deadline", "timeout"})
+_EVERYBODY = ("because", "every request of this run was turned away so, whoever asked")
+_REFUSED = frozenset({"challenged", "blocked"})
 _NEXT = "the same clients from a second vantage, on another network"
 
 
 def by_history(run: Run, memory: Memory, before: datetime) -> list[Finding]:
     """What memory adds to the findings of a run that began then, by the clock of the memory."""
     block = total_block(run, memory, before)
-    return [*([block] if block is not None else []), *silences(run, memory, before)]
+    return [
+        *([block] if block is not None else []),
+        *silences(run, memory, before),
+        *overload(run, memory, before),
+    ]
 
 
 def total_block(run: Run, memory: Memory, began: datetime) -> Finding | None:
@@ -44,9 +50,10 @@ def total_block(run: Run, memory: Memory, began: datetime) -> Finding | None:
     if not known:
         return None
     told = [call for call in calls if call.trial.client in known]
-    last = told[-1].last
+    case = _most_asked(run, told)
+    last = [call for call in told if call.case == case.id][-1].last
     assert last is not None
-    case = next(case for case in run.cases if case.id == told[-1].case)
+    said = _told_of(run, told)
     latest = max(before[name] for name in known)
     new = [name for name in names if name not in before]
     return conclude(
@@ -61,13 +68,32 @@ def total_block(run: Run, memory: Memory, began: datetime) -> Finding | None:
             ("seen", f"{shown(last)} to {listed(known)}, {len(told)} of {len(told)} requests"),
             _served({name: before[name] for name in known}),
             *([("not known", f"{listed(new)} was never served from here")] if new else []),
+            *([("because", said.title)] if said is not None else []),
             ("so", "customers elsewhere may be served: whether the service is down cannot be seen from here"),
         ),
         confidence=Confidence.MEDIUM,
         who_acts=WhoActs.OPERATOR,
+        **(
+            {"advice": f"{said.advice} Before that, try {_NEXT}."} if said is not None and said.advice else {}
+        ),
         next_test=_NEXT,
         evidence=tuple(call.last.id for call in told if call.last is not None),
     )
+
+
+def _most_asked(run: Run, told: Sequence[Call]) -> Case:
+    """The case that asked through most of them: asked again at once, it says most."""
+    return max(
+        (case for case in run.cases if any(call.case == case.id for call in told)),
+        key=lambda case: len({call.trial.client for call in told if call.case == case.id}),
+    )
+
+
+def _told_of(run: Run, told: Sequence[Call]) -> Finding | None:
+    """What the run itself says of these refusals."""
+    refusals = {call.last.id for call in told if call.last is not None}
+    mine = [f for f in run.findings if f.code.partition(".")[0] in _REFUSED and refusals & set(f.evidence)]
+    return next(iter(mine), None)
 
 
 def refused_everywhere(run: Run) -> Sequence[Call]:
@@ -105,6 +131,27 @@ def silences(run: Run, memory: Memory, began: datetime) -> list[Finding]:
                 replace(finding, verdict=Verdict.FAIL, reason=None, detail=(*finding.detail, _served(before)))
             )
     return found
+
+
+def overload(run: Run, memory: Memory, began: datetime) -> list[Finding]:
+    """That the server is overloaded, where it said so to everybody in this run and served them before."""
+    kinds = {case.id: KINDS[case.kind] for case in run.cases}
+    calls = [c for c in run.calls if c.last is not None and c.case in kinds and kinds[c.case].asks_api]
+    busy = {call.last.id for call in calls if call.last is not None and _overloaded(call.last)}
+    if not calls or any(call.last is not None and call.last.id not in busy for call in calls):
+        return []
+    names = clients_of(calls)
+    before = memory.passed(run.target.name, run.vantage, names, began)
+    found = [f for f in run.findings if f.code == "overloaded" and f.verdict is Verdict.INCONCLUSIVE]
+    return [
+        replace(f, verdict=Verdict.FAIL, reason=None, detail=(*f.detail, _EVERYBODY, _served(before)))
+        for f in found
+        if before
+    ]
+
+
+def _overloaded(exchange: Exchange) -> bool:
+    return exchange.attribution is not None and exchange.attribution.code == "overloaded"
 
 
 def _waited(exchange: Exchange) -> bool:

@@ -90,6 +90,23 @@ def test_the_end_is_never_told_before_the_beginning():
     assert sink.heard == ["opened", "resolved"]
 
 
+def test_a_notice_that_is_refused_for_good_holds_up_no_other_alert():
+    """What a sink can't take waits for its own next try, and its alert's later ones with it."""
+    heard = []
+
+    def picky(notice):
+        if notice.alert.key.code == "blocked.client":
+            raise Undelivered("answered 400")
+        heard.append((notice.alert.key.code, notice.told.value))
+
+    scene = Scene(deliver={"ops": picky})
+    settled(scene.turn(BAD, BAD))
+    other = [finding(code="model.not_found")]
+    settled(scene.turn(other, other))
+    assert heard == [("model.not_found", "opened")]
+    assert {notice.alert.key.code for notice in scene.alerting.undelivered()} == {"blocked.client"}
+
+
 def test_another_process_goes_on_with_it():
     """What one could not deliver, and when it is to be tried again, is in the memory."""
     scene = Scene(deliver={"ops": Sink(failing=99)})

@@ -87,10 +87,10 @@ STORIES = [opened, resolved, planned, outlived, flapping, blind]
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_the_texts_are_those_of_the_samples(story):
-    """What is kept of the alert, word by word; EDGEPROBE_GOLDEN=1 writes them anew."""
+    """What is kept of the alert, word by word; EDGEPROBE_UPDATE_SAMPLES=1 writes them anew."""
     newest = max(story().memory.rows.values(), key=lambda alert: alert.updated)
     path, text = SAMPLES / f"alert-{story.__name__}.txt", f"{newest.title}\n{newest.text}\n"
-    if os.environ.get("EDGEPROBE_GOLDEN"):
+    if os.environ.get("EDGEPROBE_UPDATE_SAMPLES"):
         path.write_text(text, "utf-8")
     assert text == path.read_text("utf-8")
 
@@ -169,7 +169,7 @@ def test_the_best_finding_gives_the_words():
     plain = finding(case="smoke/completion")
     scene = Scene()
     scene.turn([plain], [plain])
-    assert "(every client)" in scene.last.alert.title
+    assert "(openai-py, the only one asked)" in scene.last.alert.title
     scene.turn([BLOCKED]).turn([plain])
     assert "are refused at the edge" in scene.open[0].title
 

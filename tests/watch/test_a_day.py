@@ -177,3 +177,19 @@ def test_a_limit_of_our_own_key_pauses_us_and_is_no_outage(today):
     assert 2 <= len(asked) <= 4
     assert sum(turn.spend.requests for turn in asked) <= 3 * len(asked)
     assert today.turns("chat")[-1].verdict is Verdict.PASS
+
+
+EVERYBODY = {"challenge-all": "regression.outcome", "status-529": "overloaded"}
+
+
+@pytest.mark.parametrize("fault", EVERYBODY)
+def test_what_everybody_meets_is_told_once_and_ends(today, fault):
+    """By all the cases of a suite, each through clients of its own: its end is seen in the cases that it was met in."""
+    today.write(f"{CANARY}entries:\n  - {{name: smoke, suite: smoke, target: lab, every: 30m}}\n")
+    today.broken(1.4, 2.6, fault)
+    today.run(4.5)
+    found = today.outbreaks()
+    assert [code for code, _, _ in found] == [EVERYBODY[fault]], found
+    assert 1.4 <= found[0][1] <= 2.5
+    assert found[0][2] is not None
+    assert 2.6 <= found[0][2] <= 3.8
