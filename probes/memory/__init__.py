@@ -6,7 +6,7 @@ All of it stands in one database. What can't be written stays here until it can 
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -19,6 +19,7 @@ except ModuleNotFoundError as missing:
     raise UsageError(f"the canary's memory needs {missing.name}: pip install 'edgeprobe[watch]'") from None
 
 from probes.memory import loading, nouns, recording, retention, rollups, schema, spending
+from probes.memory.alone import alone
 from probes.memory.database import Database
 from probes.memory.outcomes import Outcome
 from probes.memory.retention import FAILED_DAYS, RAW_DAYS, Pruned, Stats
@@ -26,6 +27,7 @@ from probes.model import Layer, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
     from sqlalchemy.engine import Connection
 
@@ -38,10 +40,6 @@ _MOST_CALLS = 2000  # of runs that ended and can't be written: beyond, the oldes
 _GIVEN_UP = timedelta(days=1)  # after which a run of another machine that was not heard of counts as cut off
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Memory:
     """Any thread may ask and tell. A write never raises for the disk's sake, see `fault`; a read of a database that is
     damaged raises UsageError.
@@ -49,6 +47,7 @@ class Memory:
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
+        self.alone = partial(alone, database)  # while its context lasts, no other canary keeps the database
         self._now = now
         self._writer = loading.writer()
         self._lock = threading.RLock()
@@ -57,7 +56,7 @@ class Memory:
 
     @classmethod
     def open(
-        cls, url: str | None = None, *, make: bool = True, now: Callable[[], datetime] = _utc_now
+        cls, url: str | None = None, *, make: bool = True, now: Callable[[], datetime] = nouns.utc_now
     ) -> Memory:
         """`None` is `edgeprobe.db` in the reports folder. `make`: a database that is not there is made, else that is a
         UsageError, as is one that is none of ours or was written by a newer edgeprobe. `now`: the canary's wall clock.

@@ -6,6 +6,7 @@ Each as it is last told: one with the same key takes the place of the one before
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 Noun = Turn | Alert | Notice | Mark
 N = TypeVar("N", Turn, Alert, Notice, Mark)
 Key = tuple[type[Noun], object, object]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 def key(noun: Noun) -> Key:

@@ -75,7 +75,7 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
     metrics = Metrics({name: code.verdict for name, code in vocabulary().items()})
     sink = partial(_delivering, value=secrets.value)
     sinks = {receiver.name: sink(receiver) for receiver in canary.sinks}
-    with Memory.open(canary.database, now=wall.now) as memory:
+    with Memory.open(canary.database, now=wall.now) as memory, memory.alone():
         for cut in memory.recover(wall.now()):
             sys.stderr.write(f"edgeprobe: run {cut} was cut off; what it has is kept\n")
         alerting = Alerting(
