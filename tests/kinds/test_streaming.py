@@ -11,6 +11,7 @@ from exchanges import exchange, stream_facts
 from probes.kinds import KINDS
 from probes.kinds.streaming.by_route import MOST_PAIRS
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, timed
+from probes.kinds.streaming.seen import otherwise
 from probes.model import Confidence, Factor, Layer, NotSent, Raised, Route, Slo, Timeline, Verdict, WhoActs
 from probes.runner import judge
 from probes.samples import stalled
@@ -541,3 +542,23 @@ def test_a_case_with_two_routes_is_bounded_by_what_its_twins_cost():
     one, two = (KINDS["streaming"].bound(each) for each in (case("streaming", (OPENAI,)), forked()))
     assert two.requests == one.requests + 2 * MOST_PAIRS
     assert two.tokens > one.tokens
+
+
+RAISED = Raised("APIConnectionError", "Connection error.")
+
+
+@pytest.mark.parametrize(
+    "raised, fields",
+    [
+        (None, {}),
+        (RAISED, {"verdict": Verdict.FAIL, "title": "The answer is whole, and its stream has no proper end: openai-py raises"}),
+    ],
+    ids=["taken", "raised"],
+)  # fmt: skip
+def test_a_whole_answer_without_an_end_hurts_whom_it_raises_for(raised, fields):
+    """The bytes are the same; a customer whose library raises has no answer."""
+    whole = exchange(200, b"", EVENTS, stream=True, facts=stream_facts(terminal=None, usage=USAGE))
+    findings, server = told(case("streaming"), lambda _: attributed(whole))
+    found = next(f for f in findings if f.code == "stream.no_end")
+    call = next(call for call in server.calls if call.trial.client == OPENAI.name)
+    assert otherwise(found, [replace(call, raised=raised)]) == fields

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.streaming import ends
-from probes.kinds.words import duration, listed
+from probes.kinds.words import clients_of, duration, listed
 from probes.model import Verdict
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def rows(finding: Finding, calls: Sequence[Call], sdks: frozenset[str]) -> list[
 def otherwise(finding: Finding, calls: Sequence[Call]) -> dict[str, Any]:
     """Fields that its code's own words would tell wrong."""
     exchanges = [call.last for call in calls if call.last is not None]
-    if not exchanges:
-        return {}
+    if not exchanges or finding.code == "stream.no_end":
+        return _raised(clients_of([call for call in calls if call.raised is not None])) if exchanges else {}
     made = [e.attribution.extracted for e in exchanges if e.attribution is not None]
     if finding.code == "stream.corrupted" and made and all(each.get("maybe") for each in made):
         return {"verdict": Verdict.WARN, "title": "A character of the text may be lost"}
@@ -72,6 +72,15 @@ def otherwise(finding: Finding, calls: Sequence[Call]) -> dict[str, Any]:
     if finding.code == "stream.error_event" and nothing:
         return {"title": "An error came in place of the answer, inside a stream"}
     return {}
+
+
+def _raised(clients: Sequence[str]) -> dict[str, Any]:
+    """A customer whose library raises at its end has no answer, whole as it came."""
+    if not clients:
+        return {}
+    whose = f"{listed(clients)} {'raises' if len(clients) == 1 else 'raise'}"
+    title = f"The answer is whole, and its stream has no proper end: {whose}"
+    return {"verdict": Verdict.FAIL, "title": title}
 
 
 def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
