@@ -94,7 +94,7 @@ def test_haproxy_waits_for_more(edgeprobe, monkeypatch, tmp_path):
         assert (found["code"], found["verdict"], found["layer"]) == ("stream.buffered", "warn", "unknown"), (
             found
         )
-        assert "one every 2" in found["title"], found
+        assert "given out in steps" in found["title"], found
 
 
 @pytest.mark.parametrize(
