@@ -161,3 +161,11 @@ class Mark:
     at: datetime
     text: str
     source: str = "edgeprobe mark"
+    author: str | None = None
+    product: str | None = None
+    """Of the CDN or of one's own, as the log calls it."""
+    setting: str | None = None
+    target: str | None = None
+    """`None`: whichever it hits."""
+    baseline: str | None = None
+    """The name by which the runs before it can be compared with."""

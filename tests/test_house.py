@@ -24,7 +24,7 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 # for all that is in it, but for a module that stands in a row of its own.
 LAYERS = {
     "the version": "__init__",
-    "nouns": "model canary errors clock spellings body_text api_paths",
+    "nouns": "model canary comparison errors clock spellings body_text api_paths",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
@@ -41,10 +41,11 @@ LAYERS = {
 ONLY = {
     "model": "",
     "canary": "model",
+    "comparison": "model canary",
     "errors": "",
     "clock": "",
     "wire": "",
-    "reporters": "model redact document",
+    "reporters": "model canary comparison redact document",
     "sinks": "model canary errors redact document samples metric_rows",
     "cli": "__init__ errors options commands outputs printing",
 }
