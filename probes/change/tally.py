@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.change.answers import by_where, failed, plain
-from probes.model import Layer, Verdict
+from probes.model import Layer, Reason, Verdict
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _count(tally: Tally, said: Sequence[Finding], calls: Sequence[Call]) -> None
     """What the case concluded says whether it failed, its requests how often."""
     if not (said or calls):
         return
-    told = [(Verdict.WARN if f.accepted and f.verdict is Verdict.FAIL else f.verdict, f) for f in said]
+    told = [(_worth(one), one) for one in said]
     verdict = min((one for one, _ in told), key=_WORST_FIRST.index, default=None)
     marks = [mark for call in calls if (mark := failed(call)) is not None]
     if verdict is None:  # what was found is of others: its own answers say it
@@ -110,6 +110,13 @@ def _count(tally: Tally, said: Sequence[Finding], calls: Sequence[Call]) -> None
         tally.n += max(len(marks), 1)
         if verdict is Verdict.WARN:
             tally.warned[what] += 1
+
+
+def _worth(finding: Finding) -> Verdict:
+    """That everybody is refused here proves nothing by itself, and beside a state in which they were not, a change."""
+    if finding.accepted and finding.verdict is Verdict.FAIL:
+        return Verdict.WARN
+    return Verdict.FAIL if finding.reason is Reason.BLOCKED else finding.verdict
 
 
 def _how_often(first: Finding, marks: Sequence[bool]) -> tuple[int, int]:
