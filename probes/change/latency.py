@@ -138,15 +138,26 @@ def _row(test: Test, level: float, slower: float) -> tuple[Row, Reason | None]:
         return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"drifts {said}"), Reason.DRIFT
     # No shift matters that the clock cannot tell.
     room = max(before.resolution, after.resolution)
-    n = f"{times(min(before.n, after.n), 'sample')} a side show {percent(smallest)}"
+    n = _able(min(before.n, after.n), smallest)
     if seen.low > 1 and seen.ratio >= 1 + slower / 2 and (seen.ratio - 1) * before.middle >= room:
         return replace(row, verdict=Verdict.FAIL, why=f"slower: {in_words(seen)}"), None
     if seen.high < 1 + slower or (seen.high - 1) * before.middle < room:
         faster = seen.high < 1 and (1 - seen.ratio) * before.middle >= room
-        return replace(row, why=f"{'faster' if faster else 'as before'}: {in_words(seen)}; {n}"), None
+        return replace(
+            row, why=f"{'faster' if faster else 'as before'}: {in_words(seen)}{f'; {n}' if smallest else ''}"
+        ), None
     many = statistics.needed(scatter, 1 + slower, level)
-    wanted = f", {many:,} would show {percent(1 + slower)}" if many else ""
+    wanted = f"; {percent(1 + slower)} takes {many:,}" if many else ""
     return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"{in_words(seen)}; {n}{wanted}"), Reason.TOO_FEW
+
+
+def _able(n: int, smallest: float | None) -> str:
+    shown = (
+        f"show {percent(smallest)}"
+        if smallest is not None
+        else "are too few for any shift to be sure to show"
+    )
+    return f"{times(n, 'sample')} a side {shown}"
 
 
 def _bounds(seen: Effect) -> tuple[float | None, float | None]:
@@ -154,18 +165,16 @@ def _bounds(seen: Effect) -> tuple[float | None, float | None]:
 
 
 def in_words(seen: Effect) -> str:
-    """`+24 % (+11 % to +39 %)`."""
+    """`+24% (+11% to +39%)`."""
     if seen.high == float("inf"):
         return f"{percent(seen.ratio)}, without bounds"
     return f"{percent(seen.ratio)} ({percent(seen.low)} to {percent(seen.high)})"
 
 
-def percent(ratio: float | None) -> str:
+def percent(ratio: float) -> str:
     """Of a ratio, as what it adds."""
-    if ratio is None:
-        return "nothing"
-    more = (ratio - 1) * 100
-    return f"{ratio:.1f} times" if ratio >= 3 else f"{more:+.1f} %" if abs(more) < 2 else f"{more:+.0f} %"
+    more = round((ratio - 1) * 100, 1) + 0.0  # never -0.0
+    return f"{ratio:.1f} times" if ratio >= 3 else f"{more:+.1f}%" if abs(more) < 2 else f"{more:+.0f}%"
 
 
 # --- what is told -----------------------------------------------------------------------------------------
@@ -221,17 +230,13 @@ def _as_conditions(key: Conditions) -> dict[str, Any]:
 
 
 def _fine(rows: Sequence[Row], slower: float) -> Finding:
-    shown = [row for row in rows if row.effect is not None and row.effect.high is not None]
-    widest = max(shown, key=lambda row: row.effect.high or 0.0, default=None)  # type: ignore[union-attr]
-    detail = [(row.what, f"{row.before} → {row.after}, {row.why}; {row.where}") for row in rows]
-    most = (
-        f", at most {percent(widest.effect.high)}" if widest is not None and widest.effect is not None else ""
-    )
+    most = max((row.effect.high for row in rows if row.effect is not None and row.effect.high), default=None)
     return finding(
         "ok",
         Verdict.PASS,
-        title=f"Not slower by {percent(1 + slower).removeprefix('+')}: {times(len(rows), 'figure')} compared{most}",
-        detail=tuple(detail),
+        title=f"Not slower by {slower:.0%}: {times(len(rows), 'figure')} compared"
+        + (f", at most {percent(most)}" if most is not None else ""),
+        detail=tuple((row.what, f"{row.before} → {row.after}, {row.why}; {row.where}") for row in rows),
     )
 
 

@@ -12,6 +12,7 @@ from probes.change.tally import tallies
 from probes.comparison import Row
 from probes.kinds.words import listed
 from probes.model import Observed, Reason, Verdict
+from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -111,17 +112,24 @@ def _finding(row: Row, code: str, where: Where, then: Tally, now: Tally) -> Find
         observed=Observed(now.k, now.n),
         detail=(("before", row.before), ("after", row.after), ("because", row.why)),
         evidence=tuple(now.evidence[:6]),
-        **(made if code == "regression.outcome" else {}),
+        **(made | {"advice": _do(now)} if code == "regression.outcome" else {}),
         **(_ASK_MORE | {"reason": Reason.TOO_FEW if few else Reason.MIXED} if code == "not_measured" else {}),
     )
+
+
+def _do(now: Tally) -> str:
+    """First what helps customers whatever was changed, then what would mend what they meet."""
+    return " ".join(filter(None, [vocabulary()["regression.outcome"].advice, now.advice]))
 
 
 _ASK_MORE = {"advice": "Run the same suite again: more requests a side tell a change from chance."}
 
 
 def _summary(rows: Sequence[Row], told: Sequence[Finding]) -> Iterator[Finding]:
-    """One line for all that stayed as it was."""
-    if not rows or any(one.verdict is not Verdict.PASS for one in told):
+    """One line for all that stayed as it was; what fails on both sides is no pass of anything."""
+    if any(one.verdict is not Verdict.PASS for one in told) or all(
+        row.verdict is not Verdict.PASS for row in rows
+    ):
         return
     warned = [row for row in rows if row.verdict is Verdict.WARN]
     detail = [(row.where, f"{row.why}: {row.after}") for row in warned[:_NAMED]]

@@ -42,6 +42,7 @@ class Tally:
     met: Counter[What] = field(default_factory=Counter)
     warned: Counter[What] = field(default_factory=Counter)
     evidence: list[str] = field(default_factory=list)
+    advice: str = ""
     silent: str = ""
     """Why runs of it did not count."""
 
@@ -105,6 +106,7 @@ def _count(tally: Tally, said: Sequence[Finding], calls: Sequence[Call]) -> None
         k, n = _how_often(first, marks)
         tally.k, tally.n = tally.k + k, tally.n + n
         tally.met[what] += k
+        tally.advice = first.advice
         tally.evidence += first.evidence[:3]
     else:
         tally.n += max(len(marks), 1)

@@ -24,7 +24,7 @@ SCHEMA = "edgeprobe.compare/1"
 _WORDS = {Verdict.FAIL: "FAIL", Verdict.INCONCLUSIVE: "UNKNOWN", Verdict.WARN: "WARN", Verdict.PASS: "ok"}
 _STYLES = {Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "bold yellow", Verdict.WARN: "yellow"}
 _HEAD = ("", "what", "before", "after", "change")
-_WIDTHS = (7, 12, 17, 17, 22)
+_WIDTHS = (7, 12, 15, 15, 27)
 """Of the columns, which with a blank between them fill 80."""
 _CELL = 400
 _NAMED = 4
@@ -34,8 +34,8 @@ _LEFT_OUT = 50
 def report(comparison: Comparison, out: TextIO) -> None:
     """Plain ASCII where `out` is not a terminal; 80 columns wide, the worst first."""
     page = Page(out)
-    for line in _heading(comparison):
-        page.line(line, style="dim")
+    for label, text in _heading(comparison):
+        page.row(label, text)
     page.blank()
     rows, same = _folded(comparison.rows)
     where = None
@@ -65,16 +65,16 @@ def _laid_out(cells: Sequence[str]) -> Iterator[str]:
         yield " ".join(f"{part:<{width}}" for part, width in zip(parts, _WIDTHS, strict=True)).rstrip()
 
 
-def _heading(comparison: Comparison) -> Iterator[str]:
+def _heading(comparison: Comparison) -> Iterator[tuple[str, str]]:
     after = comparison.after
-    yield f"target   {after.target}{f' from {after.vantage}' if after.vantage else ''}"
-    yield f"before   {_side(comparison.before)}"
-    yield f"after    {_side(after)}"
+    yield "target", f"{after.target}{f' from {after.vantage}' if after.vantage else ''}"
+    yield "before", _side(comparison.before)
+    yield "after", _side(after)
     for mark in comparison.marks:
         by = f" by {mark.author}" if mark.author else ""
-        yield f"mark     {mark.at:%Y-%m-%d %H:%M} UTC {mark.text}{by}"
+        yield "mark", f"{mark.at:%Y-%m-%d %H:%M} UTC {mark.text}{by}"
     if after.time_scale != 1:
-        yield f"lab time, {1 / after.time_scale:g} times faster than the clock"
+        yield "time", f"of a lab, {1 / after.time_scale:g} times faster than the clock"
 
 
 def _side(side: Side) -> str:
@@ -134,7 +134,7 @@ def markdown(comparison: Comparison, out: TextIO) -> None:
     head = [
         f"## {GLYPHS[comparison.verdict]} edgeprobe {inert(headline(comparison))}",
         "",
-        *(f"- {inert(line)}" for line in _heading(comparison)),
+        *(f"- {label}: {inert(text)}" for label, text in _heading(comparison)),
         "",
         "| | what | where | before | after | |",
         "|---|---|---|---|---|---|",

@@ -89,7 +89,7 @@ def test_a_plan_says_what_its_samples_would_show(edgeprobe, at, reports, quick):
     assert said.code == 0
     assert "TTFT of quick/streaming/cap=8,repeats=12" in said.out or "TTFT of quick/streaming/cap=8/repeats=12" in said.out  # fmt: skip
     assert "12 samples beside the baseline's" in said.out
-    assert "+20 % takes" in said.out
+    assert "+20% takes" in said.out
 
 
 def test_a_time_and_a_mark_divide_what_is_kept(edgeprobe, at, reports, quick):

@@ -61,6 +61,19 @@ def test_who_refuses_stands_in_the_finding():
     assert dict(failed.detail)["after"] == "3 of 3 failed: blocked.client · edge · Cloudflare 1010"
 
 
+def test_what_fails_on_both_sides_is_no_pass():
+    """Nothing got worse, and nothing is said to be good."""
+    part = outcomes([run(times(refused=3))], [run(times(refused=3))])
+    assert ([row.verdict for row in part.rows], part.findings) == ([Verdict.WARN], ())
+
+
+def test_everybody_refused_is_a_change_where_they_were_not():
+    """Alone it proves nothing of the service; beside a state in which the same client was served it does."""
+    before, after = run(times(good_stream=3)), run(times(refused=3))
+    assert after.verdict is Verdict.INCONCLUSIVE
+    assert [row.verdict for row in outcomes([before], [after]).rows] == [Verdict.FAIL]
+
+
 def test_mended_is_told():
     """As good news, of what it was mended."""
     part = outcomes([run(times(refused=3))], [run(times(good_stream=3))])
