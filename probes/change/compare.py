@@ -66,7 +66,7 @@ def alike(runs: Sequence[Run]) -> None:
         "time scale": {run.id: f"{run.time_scale:g}" for run in runs},
     }
     why = {
-        "target": "they are not one service",
+        "target": "they are not one service (--target NAME takes those of one)",
         "vantage": "a difference may be the network's",
         "time scale": "a lab's time is not the clock's",
     }
@@ -80,10 +80,10 @@ def alike(runs: Sequence[Run]) -> None:
 
 
 def asked(before: Sequence[Run], after: Sequence[Run]) -> tuple[Row, ...]:
-    """Where the target itself is not what it was: that may be the change, or why there is one."""
+    """Where the target itself, or a client, is not what it was: that may be the change, or why there is one."""
     old, new = _said_of(before), _said_of(after)
     return tuple(
-        Row(what, where, old[what, where], new[what, where], Verdict.WARN, "the target itself differs")
+        Row(what, where, old[what, where], new[what, where], Verdict.WARN, f"the {what} itself differs")
         for what, where in old
         if (what, where) in new and old[what, where] != new[what, where]
     )
@@ -96,4 +96,7 @@ def _said_of(runs: Sequence[Run]) -> dict[tuple[str, str], str]:
         for name, route in target.routes.items():
             at = f" at {route.connect_to}" if route.connect_to else ""
             found.setdefault(("route", name), []).append(f"{route.base_url}{at}")
+    for run in runs:
+        for client in {client.name for case in run.cases for client in case.clients} & run.versions.keys():
+            found.setdefault(("version", client), []).append(run.versions[client])
     return {where: ", ".join(dict.fromkeys(said)) for where, said in found.items()}

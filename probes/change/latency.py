@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 METRICS = {"ttft": "TTFT", "tpot": "TPOT", "total": "total"}
 SLOWER = 0.2
 """Of the time before: what counts as slower, unless said otherwise."""
+_MATTERS = 0.75
+"""Of `slower`, from which on a proven shift fails: as much as a shift of `slower` is measured as at its least, and more than
+two moments of one state are apart."""
 FEW = 5
 """Samples of a side, below which nothing is compared."""
 
@@ -134,30 +137,35 @@ def _row(test: Test, level: float, slower: float) -> tuple[Row, Reason | None]:
         METRICS[test.metric], test.where, str(before), str(after), Verdict.PASS,
         effect=Figure(seen.ratio, "times", min(before.n, after.n), *_bounds(seen)), smallest=smallest,
     )  # fmt: skip
-    if said := next((f"{side}: {why}" for side, one in (("before", before), ("after", after)) if (why := drift(one.values, one.runs, slower))), ""):  # fmt: skip
-        return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"drifts {said}"), Reason.DRIFT
+    for side, one in (("before", before), ("after", after)):
+        if said := drift(one.values, one.runs, slower):
+            return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"drifts {side}: {said}"), Reason.DRIFT
     # No shift matters that the clock cannot tell.
     room = max(before.resolution, after.resolution)
     n = _able(min(before.n, after.n), smallest)
-    if seen.low > 1 and seen.ratio >= 1 + slower / 2 and (seen.ratio - 1) * before.middle >= room:
+    if seen.low > 1 and seen.ratio >= 1 + _MATTERS * slower and (seen.ratio - 1) * before.middle >= room:
         return replace(row, verdict=Verdict.FAIL, why=f"slower: {in_words(seen)}"), None
     if seen.high < 1 + slower or (seen.high - 1) * before.middle < room:
-        faster = seen.high < 1 and (1 - seen.ratio) * before.middle >= room
-        return replace(
-            row, why=f"{'faster' if faster else 'as before'}: {in_words(seen)}{f'; {n}' if smallest else ''}"
-        ), None
+        shown = f"; {n}" if smallest is not None else ""
+        return replace(row, why=f"{_way(seen, before.middle, room)}: {in_words(seen)}{shown}"), None
     many = statistics.needed(scatter, 1 + slower, level)
     wanted = f"; {percent(1 + slower)} takes {many:,}" if many else ""
     return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"{in_words(seen)}; {n}{wanted}"), Reason.TOO_FEW
 
 
+def _way(seen: Effect, before: float, room: float) -> str:
+    if abs(seen.ratio - 1) * before < room or seen.low <= 1 <= seen.high:
+        return "as before"
+    return "faster" if seen.high < 1 else "slower by less than counts"
+
+
 def _able(n: int, smallest: float | None) -> str:
-    shown = (
-        f"show {percent(smallest)}"
-        if smallest is not None
-        else "are too few for any shift to be sure to show"
+    said = f"{times(n, 'sample')} a side"
+    return (
+        f"{said} are too few to be sure of any"
+        if smallest is None
+        else f"{said} would show {percent(smallest)}"
     )
-    return f"{times(n, 'sample')} a side {shown}"
 
 
 def _bounds(seen: Effect) -> tuple[float | None, float | None]:

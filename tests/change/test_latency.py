@@ -41,13 +41,14 @@ def test_the_same_state_seldom_fails():
         (calm(1), calm(2), Verdict.PASS, None),
         (calm(1), calm(2, times=1.2), Verdict.FAIL, None),
         (calm(1), calm(2, times=3), Verdict.FAIL, None),
+        (calm(1, 300), calm(2, 300, times=1.08), Verdict.PASS, None),
         (calm(1), calm(2, times=0.5), Verdict.PASS, None),
         (calm(1, 6), calm(2, 6, times=1.2), Verdict.INCONCLUSIVE, Reason.TOO_FEW),
         (calm(1), [*calm(2, 20), *calm(3, 20, times=2)], Verdict.INCONCLUSIVE, Reason.DRIFT),
         ([*calm(1, 20), *calm(4, 20, times=2)], calm(2), Verdict.INCONCLUSIVE, Reason.DRIFT),
         (calm(1, 4), calm(2, 40), Verdict.INCONCLUSIVE, Reason.TOO_FEW),
     ],
-    ids=["alike", "a fifth slower", "three times", "faster", "few", "after drifts", "before drifts", "four are nothing"],
+    ids=["alike", "a fifth slower", "three times", "slower by less than counts", "faster", "few", "after drifts", "before drifts", "four are nothing"],
 )  # fmt: skip
 def test_what_is_said_of_two_samples(before, after, verdict, reason):
     """By the interval of the ratio; too few, or a state that is none, proves neither."""
