@@ -30,9 +30,8 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
     nothing came from it on either side, nothing can be lost.
     """
     old, new = _counted(before), _counted(after)
-    both = [
-        where for where in old if where in new and any(cached for cached, _ in (*old[where], *new[where]))
-    ]
+    told = [where for where in old if old[where] and new.get(where)]
+    both = [where for where in told if any(cached for cached, _ in (*old[where], *new[where]))]
     rows: list[Row] = []
     findings: list[Finding] = []
     for where in both:
@@ -45,24 +44,24 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
         title = f"As much of the prompts comes from the cache: {times(len(rows), 'share')} compared"
         detail = [(row.where, f"{row.before} → {row.after}") for row in rows if row.before != row.after]
         findings.append(finding("ok", Verdict.PASS, title=title, detail=tuple(detail)))
-    once = sorted(old.keys() ^ new.keys())
+    once = [where for where in old if where in new and bool(old[where]) is not bool(new[where])]
     left = [
-        f"cached share, told {'before' if where in old else 'after'} only: {worded(where)}" for where in once
+        f"cached share, told {'before' if old[where] else 'after'} only: {worded(where)}" for where in once
     ]
     return Part(tuple(rows), tuple(findings), tuple(left))
 
 
 def _counted(runs: Sequence[Run]) -> dict[Where, list[tuple[int, int]]]:
-    """(cached, all) tokens of each prompt of good answers, by client."""
+    """(cached, all) tokens of each prompt of good answers that tells of them, by client."""
     found: dict[Where, list[tuple[int, int]]] = {}
     for run in runs:
         for call in run.calls:
             if call.last is None or not plain(call) or not is_good(call):
                 continue
+            mine = found.setdefault((call.case, call.trial.client, call.trial.route), [])
             tokens = cached_share(call.last)
             if tokens is not None and tokens[1]:
-                where = (call.case, call.trial.client, call.trial.route)
-                found.setdefault(where, []).append(tokens)
+                mine.append(tokens)
     return found
 
 
