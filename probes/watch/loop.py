@@ -49,8 +49,15 @@ class Turns(Protocol):
         """One turn, recorded and told."""
         ...
 
-    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> object:
-        """Records and tells that there is none."""
+    def missed(
+        self,
+        entry: Entry,
+        due: datetime,
+        why: Missed,
+        reason: str | None = None,
+        since: datetime | None = None,
+    ) -> object:
+        """Records and tells that there is none. `since`: when the turn was due that is still under way."""
         ...
 
     def is_long(self, entry: Entry) -> bool:
@@ -155,8 +162,8 @@ class Watch:
         if due.late:
             reason = f"its time passed unseen; it is {now:%Y-%m-%d %H:%M:%S} UTC"
             self._turns.missed(entry, due.due, Missed.LATE, reason)
-        elif not self._lanes.offer(entry, due.due, long=self._turns.is_long(entry)):
-            self._turns.missed(entry, due.due, Missed.OVERLAP, "its turn before has not ended")
+        elif (since := self._lanes.offer(entry, due.due, long=self._turns.is_long(entry))) is not None:
+            self._turns.missed(entry, due.due, Missed.OVERLAP, "its turn before has not ended", since)
 
     def _broke(self, entry: Entry, due: datetime, bug: Exception) -> None:
         if not isinstance(bug, UsageError):

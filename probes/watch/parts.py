@@ -49,8 +49,15 @@ class Parts:
         say(turn)
         return turn
 
-    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> Turn:
-        turn = self.turns.missed(entry, due, why, reason)
+    def missed(
+        self,
+        entry: Entry,
+        due: datetime,
+        why: Missed,
+        reason: str | None = None,
+        since: datetime | None = None,
+    ) -> Turn:
+        turn = self.turns.missed(entry, due, why, reason, since)
         say(turn)
         return turn
 

@@ -66,13 +66,14 @@ def test_every_entry_is_taken_again_and_again():
 
 
 def test_a_turn_that_has_not_ended_is_told_as_overlap():
-    """Each time at which it is due again; nobody else is held up."""
+    """Each time at which it is due again, with when that turn was due; nobody else is held up."""
     turns = Turns(holds=("long",))
     with Running(watching(entry("long", every=OFTEN), entry("a", every=OFTEN), turns=turns)) as day:
         turns.until(lambda t: len(t.missing) >= 2 and t.taken.count("a") >= 3)
         turns.held.set()
         assert day.end() == 0
     assert {(name, why) for name, why, _ in turns.missing} == {("long", Missed.OVERLAP)}
+    assert set(turns.since) == {turns.dues[turns.taken.index("long")]}
 
 
 def test_the_first_signal_lets_turns_finish():
