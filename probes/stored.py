@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from probes import store
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def load(id_or_path: str, url: str | None = None) -> Run:
     """The file first, then the database where there is one; UsageError as `store.load`."""
-    if url is None and (store.path_of(id_or_path).exists() or not _named(id_or_path)):
+    if url is None and (store.path_of(id_or_path).exists() or store.is_path(id_or_path)):
         return store.load(id_or_path)
     if url is None and not store.database_file().is_file():
         return store.load(id_or_path)
@@ -27,8 +26,3 @@ def load(id_or_path: str, url: str | None = None) -> Run:
 
     with Memory.open(url, make=False) as memory:
         return memory.load(id_or_path)
-
-
-def _named(id_or_path: str) -> bool:
-    """By its id, not by the path of a file."""
-    return Path(id_or_path).suffix != ".json" and len(Path(id_or_path).parts) == 1
