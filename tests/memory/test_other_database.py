@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -121,6 +122,30 @@ def test_postgresql_remembers_alike(server, reports, edgeprobe):
     said = edgeprobe("store", "stats", "--db", server)
     assert said.code == 0
     assert edgeprobe("report", hostile.id, "--db", server).code == 0
+
+
+@pytest.mark.real
+def test_many_make_the_tables_at_once(server):
+    """They are made once; who comes beside waits."""
+    faults = []
+    together = threading.Barrier(6)
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE many")
+
+    def opened() -> None:
+        together.wait()
+        try:
+            Memory.open(server.replace("/postgres?", "/many?")).close()
+        except UsageError as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=opened) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
 
 
 @pytest.mark.real
