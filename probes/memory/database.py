@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 
 from probes.errors import UsageError
 from probes.memory.schema import VERSION
-from probes.stored import database_file
+from probes.store import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -92,7 +92,7 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
             for name in intervals:
                 metrics.last_success(name, memory.last_conclusive(name))
 
-        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sink, listed)
+        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sink, listed, wall.shown)
         listed(canary, {entry.name: interval(entry) for entry in canary.entries})
         try:
             yield parts

@@ -30,7 +30,7 @@ _EVERY_HOUR = 3600.0
 @dataclass
 class Parts:
     """`sink` makes what delivers to one receiver, UsageError where its variables are not set; `listed` tells what is
-    watched from now on.
+    watched from now on; `shown` is the machine's time of a canary's.
     """
 
     canary: Canary
@@ -41,17 +41,25 @@ class Parts:
     must_fail: MustFail
     sink: Callable[[Receiver], Deliver]
     listed: Callable[[Canary, Mapping[str, timedelta]], None]
+    shown: Callable[[datetime], datetime]
     tried: datetime | None = None
     pruned: datetime | None = None
 
     def take(self, entry: Entry, due: datetime, stop: Stop) -> Turn:
         turn = self.turns.take(entry, due, stop)
-        say(turn)
+        say(turn, self.shown)
         return turn
 
-    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> Turn:
-        turn = self.turns.missed(entry, due, why, reason)
-        say(turn)
+    def missed(
+        self,
+        entry: Entry,
+        due: datetime,
+        why: Missed,
+        reason: str | None = None,
+        since: datetime | None = None,
+    ) -> Turn:
+        turn = self.turns.missed(entry, due, why, reason, since)
+        say(turn, self.shown)
         return turn
 
     def is_long(self, entry: Entry) -> bool:
@@ -91,9 +99,9 @@ class Parts:
             self.pruned = now
 
 
-def say(turn: Turn) -> None:
+def say(turn: Turn, shown: Callable[[datetime], datetime]) -> None:
     """One line of a log, for people; what failed with where to read on."""
-    at = f"{(turn.ended or turn.due):%Y-%m-%d %H:%M:%S}"
+    at = f"{shown(turn.ended or turn.due):%Y-%m-%d %H:%M:%S}"
     if turn.missed is not None:
         what = f"not run: {turn.missed}"
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from probes import config, strict_yaml
@@ -15,18 +16,17 @@ from probes.errors import ConfigError, UsageError
 from probes.kinds import KINDS
 from probes.metric_rows import MOST_SERIES, Asked, most_series
 from probes.suite import cases, load_suite
-from probes.watch.config import FILE, canary_file, read_canary
+from probes.watch.config import Canary
+from probes.watch.rules import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from probes.model import Case, Target
     from probes.strict_yaml import KeyPath, Lines
-    from probes.watch.config import Canary, Entry
+    from probes.watch.config import Entry
 
-
-__all__ = ["FILE", "Watched", "digest", "load", "variables"]
+FILE = Path("configs/canary.yaml")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,28 @@ class Watched:
     targets: Mapping[str, Target]
     files: tuple[Path, ...]
     digest: str
+
+
+def canary_file(name: str | None = None) -> Path:
+    """The file that was named, else the one where the user stands; raises UsageError where there is none."""
+    path = FILE if name is None else Path(name)
+    if not path.is_file():
+        how = "; make one with `edgeprobe init`" if name is None else ""
+        raise UsageError(f"{path}: no such file{how}")
+    return path
+
+
+def read_canary(path: Path) -> tuple[Canary, Lines]:
+    """The file, and the lines of its keys; raises ConfigError with line, key and the nearest valid value.
+
+    That its suites and targets can be read is for `load`.
+    """
+    data, lines = strict_yaml.load(path)
+    config.refuse_literal_secrets(path, lines)
+    canary = strict_yaml.check(data, Canary, path=path, lines=lines)
+    for at, problem in problems(canary):
+        strict_yaml.refuse(problem, path, lines, at)
+    return canary, lines
 
 
 def load(name: str | None = None) -> Watched:

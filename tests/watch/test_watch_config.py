@@ -10,9 +10,8 @@ import pytest
 from probes.bundled import bundled
 from probes.canary import About
 from probes.errors import UsageError
-from probes.watch.config import read_canary
 from probes.watch.forms import clock_time, duration, in_short, moment, weekdays
-from probes.watch.watched import load
+from probes.watch.watched import load, read_canary
 
 TARGET = "version: 1\nname: prod\napi: openai\nmodel: m\nkey_env: A_KEY\nroutes:\n  edge:\n    base_url: https://a.example/v1\n"
 GOOD = """version: 1

@@ -57,6 +57,9 @@ class Wall:
     def now(self) -> datetime:
         return self.at
 
+    def shown(self, at: datetime) -> datetime:
+        return at
+
     def wait(self, seconds: float, wake) -> bool:
         self.at += timedelta(seconds=seconds)
         return wake.is_set()
