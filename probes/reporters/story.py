@@ -35,6 +35,7 @@ _MARKERS = {
     "openai.responses": "response.completed",
     "anthropic.messages": "message_stop",
 }
+_NO_END = "stream.no_end"
 _OTHERS = frozenset({"response.incomplete", "response.failed"})
 _MOMENT = 1e-3
 _TAIL = 1.0
@@ -75,6 +76,7 @@ def _stream(track: Track) -> Iterator[str]:
         yield f"no token came in {duration(track.end)}{beats}"
     else:
         yield from _tokens(track, arrivals)
+        yield _late(track)
     yield from _end(track)
     if track.capped:
         yield "it goes on beyond what was kept of its times"
@@ -147,6 +149,16 @@ def _silence(track: Track, begin: float, end: float) -> str:
     return f"{duration(end - begin)} of silence{alive}"
 
 
+def _late(track: Track) -> str:
+    """Of our own lag what may have made a silence."""
+    came = [at for at, _ in track.arrivals]
+    lags = [(a, b) for a, b in track.lags if b - a >= LONG and any(a <= at <= b for at in came)]
+    if not lags:
+        return ""
+    lasted = duration(sum(end - begin for begin, end in lags))
+    return f"in {lasted} of this the probe itself ran late, so what came then may have come sooner"
+
+
 def _beats(n: int) -> str:
     return f"{n:,} heartbeat{'' if n == 1 else 's'}"
 
@@ -160,9 +172,11 @@ def _end(track: Track) -> Iterator[str]:
         yield f"at {duration(track.end)} {_broken(seen)}"
     if seen.error is not None and seen.error.kind in OURS:
         return
-    yield from _damage(seen)
+    yield from _damage(track)
     usual = _MARKERS.get(str(facts.get("dialect")), "end marker")
-    if facts.get("terminal") is not None:
+    if _code(seen) == _NO_END:
+        yield _faulty(track, usual)
+    elif facts.get("terminal") is not None:
         yield _marked(track, usual)
     elif seen.error is None and facts.get("complete") is None:
         yield from _left(track)
@@ -170,6 +184,23 @@ def _end(track: Track) -> Iterator[str]:
         if seen.error is None:
             yield f"at {duration(track.end)} it just ends"
         yield _unmarked(seen, usual)
+
+
+def _faulty(track: Track, usual: str) -> str:
+    """All of the answer came, and behind it not what ends a stream."""
+    seen, facts = track.exchange, track.exchange.facts
+    marker, reason = str(facts.get("terminal") or "")[:_SAID], str(facts.get("finish_reason") or "")[:_SAID]
+    over = (
+        f"whole after {duration(track.end)}"
+        if seen.error is None
+        else "all of the answer had come before that"
+    )
+    whole = f"{over}, with its finish reason ({reason})"
+    if not marker:
+        return f"{whole}, and no {usual} after it"
+    if marker not in {usual, *_OTHERS}:
+        return f"{whole}, but it ends with {_foreign(marker, usual)}"
+    return f"{whole} and {marker}" + ("" if seen.error else ", but without the end of its framing")
 
 
 def _left(track: Track) -> Iterator[str]:
@@ -216,21 +247,26 @@ def _masked(facts: Mapping[str, Any], tidy: str, usual: str) -> str:
     if (facts.get("tool_calls") or {}).get("cut"):
         return f"{tidy}, but in the middle of a tool call"
     if marker not in {usual, *_OTHERS}:
-        return f"it ends with {marker}, where {usual} ends an answer of this API"
+        return f"it ends with {_foreign(marker, usual)}"
     return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
+
+
+def _foreign(marker: str, usual: str) -> str:
+    return f"{marker}, where {usual} ends an answer of this API"
 
 
 def _over(track: Track, code: str | None) -> str:
     """`whole` is said of nothing that a finding calls broken."""
-    return f"{'whole' if code in {None, 'ok', 'client.parser'} else 'over'} after {duration(track.end)}"
+    return f"{'whole' if code in {None, 'ok', 'client.parser'} or track.in_doubt else 'over'} after {duration(track.end)}"
 
 
 def _code(seen: Exchange) -> str | None:
     return seen.attribution.code if seen.attribution is not None else None
 
 
-def _damage(seen: Exchange) -> Iterator[str]:
+def _damage(track: Track) -> Iterator[str]:
     """What is wrong with a stream's bytes, whatever its end."""
+    seen = track.exchange
     facts, kind = seen.facts, seen.header("content-type")
     if facts.get("sniffed"):
         said = f"its content type says {kind[:_SAID]}" if kind else "it has no content type"
@@ -239,7 +275,9 @@ def _damage(seen: Exchange) -> Iterator[str]:
         yield f"its bytes are not in the coding that it declares ({(seen.header('content-encoding') or '')[:_SAID]})"
     if line := facts.get("malformed"):
         yield f"among its events is one that is none of its dialect: {_said(line)}"
-    if (facts.get("replacement_chars") or facts.get("invalid_utf8")) and _code(seen) != "ok":
+    if track.in_doubt:
+        yield "a character of its text is in doubt: it may be lost, or the model's own"
+    elif (facts.get("replacement_chars") or facts.get("invalid_utf8")) and _code(seen) != "ok":
         yield "characters of its text are damaged"
 
 
