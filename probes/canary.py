@@ -50,6 +50,14 @@ class Turn:
     reason: str | None = None
     spend: Spend | None = None
 
+    @property
+    def why(self) -> str:
+        """`reason` behind the word for it, which it may begin with itself."""
+        word = self.missed.value if self.missed is not None else str(self.verdict or "inconclusive")
+        if not self.reason:
+            return word
+        return self.reason if self.reason.startswith(f"{word} ") else f"{word}: {self.reason}"
+
 
 class About(StrEnum):
     """Whom an alert speaks of."""
@@ -144,6 +152,18 @@ class Notice:
     next_try: datetime | None = None
     delivered: datetime | None = None
     fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """That a server asked to be left alone for a while. Of one target the last one counts; one that a person ended has
+    an earlier `until`.
+    """
+
+    target: str
+    asked: datetime
+    until: datetime
+    why: str
 
 
 class Undelivered(Exception):  # noqa: N818 - as the metric is called
