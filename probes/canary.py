@@ -141,7 +141,9 @@ class Told(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One message about an alert to one sink; kept until it is delivered."""
+    """One message about an alert to one sink; kept until it is delivered, or `dropped`, as the sink took a later one of
+    the alert. `refused`: at its last try, for good.
+    """
 
     id: str
     alert: Alert
@@ -152,6 +154,13 @@ class Notice:
     next_try: datetime | None = None
     delivered: datetime | None = None
     fault: str | None = None
+    refused: bool = False
+    dropped: datetime | None = None
+
+    @property
+    def settled(self) -> datetime | None:
+        """Since when it is to be sent no more."""
+        return self.delivered or self.dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +175,23 @@ class Pause:
     why: str
 
 
+_OF_ANY_NOTICE = frozenset({401, 404, 405, 407, 408, 410, 425, 429})
+"""Refusals for the address's or the moment's sake: another notice meets the same."""
+
+
 class Undelivered(Exception):  # noqa: N818 - as the metric is called
-    """A sink did not take a notice; the text says why, without any secret."""
+    """A sink did not take a notice; the text says why, without any secret. `refused`: it will not take this one later
+    either, and others perhaps.
+    """
+
+    def __init__(self, why: str, *, refused: bool = False) -> None:
+        super().__init__(why)
+        self.refused = refused
+
+    @classmethod
+    def answered(cls, status: int) -> Undelivered:
+        """By a status that is none of a sink that took it."""
+        return cls(f"answered {status}", refused=400 <= status < 500 and status not in _OF_ANY_NOTICE)
 
 
 Deliver = Callable[[Notice], None]

@@ -197,7 +197,7 @@ class Memory:
         """In the order in which they were made."""
         with self._database.reading() as connection:
             stored = nouns.found(connection, Notice, schema.notices.c.delivered.is_(None))
-        left = [notice for notice in self._overlaid(Notice, stored).values() if notice.delivered is None]
+        left = [notice for notice in self._overlaid(Notice, stored).values() if notice.settled is None]
         return sorted(left, key=lambda notice: (notice.made, notice.id))
 
     def mark(self, mark: Mark) -> None:

@@ -89,7 +89,7 @@ def _row(noun: Noun) -> tuple[Table, dict[str, Any]]:
                 "alert": noun.alert.id,
                 "sink": noun.sink,
                 "made": noun.made,
-                "delivered": noun.delivered,
+                "delivered": noun.settled,
             }
         case Mark():
             columns = {"at": noun.at, "id": key(noun)[2]}
