@@ -16,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from memories import BLOCKED, NOW, alert, events, notice, record, run, turn
+from memories import BLOCKED, NOW, alert, events, notice, pause, record, run, turn
 
 from probes import memory as remembering
 from probes.canary import Mark
@@ -162,12 +162,14 @@ def test_a_full_disk(tmp_path, monkeypatch, capsys, disk):
         memory.notice(notice())
         memory.turn(turn(run=during.id, ended=NOW + HOUR, conclusive=True))
         memory.mark(Mark(NOW, "deploy"))
+        memory.pause(pause())
 
         assert memory.alerts() == [alert("a1", text=long), alert("a2")]
         assert memory.undelivered() == [notice()]
         assert [one.run for one in memory.turns("smoke-prod")] == [during.id]
         assert memory.last_conclusive("smoke-prod") == NOW + HOUR
         assert memory.marks(NOW) == [Mark(NOW, "deploy")]
+        assert memory.pauses() == [pause()]
         assert memory.spent("prod", NOW - 300 * 24 * HOUR).requests == 4
         assert memory.load(before.id) == before
         assert memory.fault is not None

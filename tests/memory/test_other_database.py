@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from labruns import refused_port
-from memories import BLOCKED, NOW, alert, events, notice, record, run, turn
+from memories import BLOCKED, NOW, alert, events, notice, pause, record, run, turn
 
 from probes.canary import Mark
 from probes.errors import UsageError
@@ -93,6 +93,8 @@ def test_postgresql_remembers_alike(server, reports, edgeprobe):
         memory.keep(alert(text="a\0b"))
         memory.keep(alert(text="b\0c"))
         memory.notice(notice())
+        memory.pause(pause(hours=2))
+        memory.pause(pause())
         memory.mark(Mark(NOW, "a\0b"))
         memory.mark(Mark(NOW, "a\0b"))
         assert memory.errors == 0
@@ -101,6 +103,7 @@ def test_postgresql_remembers_alike(server, reports, edgeprobe):
         assert memory.turns("smoke-prod") == [turn(ended=NOW, conclusive=True, reason="a\0b")]
         assert memory.last_conclusive("smoke-prod") == NOW
         assert memory.undelivered() == [notice()]
+        assert (memory.pauses(), memory.targets()) == ([pause()], ["prod"])
         assert memory.marks(NOW) == [Mark(NOW, "a\0b")]
         assert [o.verdict for o in memory.history("smoke/completion")] == ["fail", "pass", "pass", "pass"]
         assert memory.spent("prod", NOW - DAY).requests == 4
