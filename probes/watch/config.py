@@ -21,8 +21,8 @@ _DAY = time()
 
 @dataclass(frozen=True)
 class Active:
-    """Hours in which an entry is due; over midnight they belong to the day on which they begin. Where `begin` and
-    `until` are the same they are the whole day.
+    """Hours in which an entry is due; over midnight they belong to the day on which they begin. Without both they are
+    the whole day.
     """
 
     days: Weekdays = (0, 1, 2, 3, 4, 5, 6)
@@ -130,7 +130,7 @@ class Daily:
 
 @dataclass(frozen=True)
 class Canary:
-    """`database: None` is SQLite beside the reports; `listen: None` serves no metrics; `control` is an address that is
+    """`database`: a SQLAlchemy URL with `$NAME` for what a variable holds, `None` is SQLite beside the reports; `listen: None` serves no metrics; `control` is an address that is
     not the target's; `link` is put into alerts, with `{run}` in it; `must_fail: None` never tries whether detection
     still works.
     """

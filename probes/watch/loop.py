@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from probes.canary import Turn
     from probes.watch.chores import Chore
-    from probes.watch.config import Canary, Entry
+    from probes.watch.config import Entry
     from probes.watch.due import Due
     from probes.watch.wall import Wall
     from probes.watch.watched import Watched
@@ -64,7 +64,7 @@ class Turns(Protocol):
         """Whether it needs a lane of its own."""
         ...
 
-    def reload(self, canary: Canary) -> None:
+    def reload(self, watched: Watched) -> None:
         """What counts from the next turn on; raises UsageError, and nothing is changed then."""
         ...
 
@@ -177,7 +177,7 @@ class Watch:
         """
         try:
             watched = self._load()
-            self._turns.reload(watched.canary)
+            self._turns.reload(watched)
         except UsageError as mistake:
             if asked or str(mistake) != self.reload_fault:
                 self.reload_fault = str(mistake)

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from probes.canary import Deliver, Missed, Turn
     from probes.memory import Memory
     from probes.stop import Stop
-    from probes.watch.config import Canary, Entry, Receiver
+    from probes.watch.config import Canary, Entry
     from probes.watch.must_fail import MustFail
     from probes.watch.needs import Metrics
     from probes.watch.turns import Turns
+    from probes.watch.watched import Watched
 
 _EVERY_HOUR = 3600.0
 
 
 @dataclass
 class Parts:
-    """`sink` makes what delivers to one receiver, UsageError where its variables are not set; `listed` tells what is
+    """`sinks` makes what delivers to each receiver, UsageError where their variables are not set; `listed` tells what is
     watched from now on; `shown` is the machine's time of a canary's.
     """
 
@@ -39,7 +40,7 @@ class Parts:
     metrics: Metrics
     turns: Turns
     must_fail: MustFail
-    sink: Callable[[Receiver], Deliver]
+    sinks: Callable[[Watched], Mapping[str, Deliver]]
     listed: Callable[[Canary, Mapping[str, timedelta]], None]
     shown: Callable[[datetime], datetime]
     tried: datetime | None = None
@@ -65,9 +66,9 @@ class Parts:
     def is_long(self, entry: Entry) -> bool:
         return self.turns.is_long(entry)
 
-    def reload(self, canary: Canary) -> None:
+    def reload(self, watched: Watched) -> None:
         """Raises UsageError before anything is taken over."""
-        sinks = {receiver.name: self.sink(receiver) for receiver in canary.sinks}
+        canary, sinks = watched.canary, self.sinks(watched)
         self.turns.reload(canary)
         self.alerting.reload(canary, sinks)
         self.listed(canary, {entry.name: interval(entry) for entry in canary.entries})

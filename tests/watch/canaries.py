@@ -67,8 +67,8 @@ class Turns:
     def is_long(self, entry):
         return entry.name.startswith("long")
 
-    def reload(self, canary):
-        self.canaries.append(canary)
+    def reload(self, watched):
+        self.canaries.append(watched.canary)
 
     def until(self, true, patience=20.0):
         """Waits for something to be so; fails where it does not become so."""

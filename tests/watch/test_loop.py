@@ -222,7 +222,7 @@ def test_what_the_turns_refuse_changes_nothing():
     """A file is good only when all who have to work by it say so."""
 
     class Refusing(Turns):
-        def reload(self, canary):
+        def reload(self, watched):
             raise UsageError("no such key")
 
     turns, told = Refusing(), []
