@@ -109,7 +109,7 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _where(case: str, client: str | None) -> str:
-    """A case breaks between its parts, a client's name nowhere."""
+    """Names long enough for a table of their own width, which their columns are not given."""
     return f'<td class="parts">{text(case)}</td><td class="name">{text(client or "")}</td>'
 
 

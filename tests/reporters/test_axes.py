@@ -75,17 +75,23 @@ def test_a_passed_twin_shows_its_streams():
 
 
 def test_what_findings_know_better():
-    """A stream that is proven whole without a finish reason, and one that its SDK lost a part of."""
-    masked, good = side("masked"), side("good")
+    """A stream that is proven whole without a finish reason, one that its SDK lost a part of, and one that came twice."""
+    masked, good, twice = side("masked"), side("good"), side("twice")
     made = replace(masked.exchange.attribution, code="stream.masked")
     calls = (
         replace(CALL, exchanges=(replace(masked.exchange, attribution=made),)),
         replace(CALL, exchanges=(good.exchange,)),
+        replace(CALL, exchanges=(twice.exchange,)),
     )
     passed = replace(FOUND, code="ok", verdict=Verdict.PASS, evidence=("masked", "good"))
     lost = replace(FOUND, code="client.parser", evidence=("good",))
-    seen = by_id(run_of(passed, lost, calls=calls))
-    assert {name: each.exchange.attribution.code for name, each in seen.items()} == {"masked": "ok", "good": "client.parser"}  # fmt: skip
+    doubled = replace(FOUND, code="stream.corrupted", evidence=("twice",))
+    seen = by_id(run_of(passed, lost, doubled, calls=calls))
+    assert {name: each.exchange.attribution.code for name, each in seen.items()} == {
+        "masked": "ok",
+        "good": "client.parser",
+        "twice": "stream.corrupted",
+    }
     assert [t.outcome.partition(" after")[0] for t in tracks(lost, seen)] == ["misread"]
 
 

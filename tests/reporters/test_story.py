@@ -155,6 +155,14 @@ STORIES = {
         judged("stream.no_end", events(STEADY, error=("reset", "body")), finish_reason="stop"),
         f"{BEGINS}; at 20.0 s the connection was reset; all of the answer had come before that, with its finish reason (stop), and no [DONE] after it.",
     ),
+    "chunks that come twice": (
+        judged("stream.corrupted", events(STEADY), tokens=20, repeats=10),
+        f"{BEGINS}; its chunks come twice: 10 of 20 repeat the one before; over after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "chunks that are alike": (
+        judged("ok", events(STEADY), tokens=20, repeats=10),
+        f"{BEGINS}; {ENDS.replace('17.0', '20.0')}",
+    ),
     "a character in doubt": (
         in_doubt(),
         f"{BEGINS}; a character of its text is in doubt: it may be lost, or the model's own; whole after 20.0 s, with its finish reason (stop) and [DONE].",
