@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from probes import outputs
 from probes.canary import Mark
-from probes.config import TARGETS
+from probes.config import EXAMPLE, TARGETS
 from probes.errors import UsageError, did_you_mean
 from probes.marks.audit_log import marks_since
 from probes.marks.cloudflare_api import Api
@@ -71,7 +71,7 @@ def _called(names: Iterable[str]) -> str:
 
 def _known(name: str) -> None:
     """A name that no run has would never be found again; where targets are by flags or elsewhere, any may be right."""
-    own = sorted(path.stem for path in Path(TARGETS).glob("*.yaml"))
+    own = sorted({path.stem for path in Path(TARGETS).glob("*.yaml")} - {EXAMPLE})
     if own and name not in own:
         raise UsageError(f"--target {name}: not in ./{TARGETS}{did_you_mean(name, own)}")
 
