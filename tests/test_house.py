@@ -32,10 +32,10 @@ LAYERS = {
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo",
-    "the canary": "stored memory alerts watch",
+    "the canary": "stored memory alerts watch marks",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command lab.command commands flags options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command marks.command marks.fired_command lab.command commands flags options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
