@@ -133,11 +133,11 @@ STORIES = {
     ),
     "steps that we made ourselves": (
         in_portions(conditions={"stalls": [(at + 0.1, at + 1.9) for at in range(1, 17, 2)]}),
-        f"First token after 1.0 s; then tokens without a break for 16.0 s; in 15.9 s of this the probe itself ran late, so what came then may have come sooner; {ENDS}",
+        f"First token after 1.0 s; then tokens for 16.0 s; in 15.9 s of this the probe itself ran late, so what came then may have come sooner; {ENDS}",
     ),
     "held back by ourselves": (
         replace(at_once(), conditions={"stalls": [(0.5, 8.9)]}),
-        "First token after 9.0 s; then tokens without a break for 49 ms; in 8.6 s of this the probe itself ran late, so what came then may have come sooner; whole after 9.1 s, with its finish reason (stop) and [DONE].",
+        "First token after 9.0 s; then tokens for 49 ms; in 8.6 s of this the probe itself ran late, so what came then may have come sooner; whole after 9.1 s, with its finish reason (stop) and [DONE].",
     ),
     "whole without an end marker": (
         judged("stream.no_end", events(STEADY), terminal=None),
