@@ -215,5 +215,7 @@ def _store(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="N",
         help="of those with a failure (default: 365)",
     )
-    for action in (stats, prune):
+    resume = _command(actions, "resume", "ask a target again whose server asked for a pause")
+    resume.add_argument("target", metavar="TARGET", help="its name, as stats shows it")
+    for action in (stats, prune, resume):
         flags.database(action)

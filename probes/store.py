@@ -29,6 +29,11 @@ def reports_dir() -> Path:
     return Path(os.environ.get("EDGEPROBE_REPORTS") or "reports")
 
 
+def database_file() -> Path:
+    """Of the canary's database, where no URL names another; it may not be there."""
+    return reports_dir() / "edgeprobe.db"
+
+
 def new_id(now: datetime) -> str:
     """An id that sorts by time (UTC), such as `20261129-174312-x7k2`."""
     suffix = "".join(secrets.choice(_LETTERS) for _ in range(4))

@@ -12,23 +12,16 @@ from probes.errors import UsageError
 if TYPE_CHECKING:
     from probes.model import Run
 
-FILE = "edgeprobe.db"
-
-
-def database_file() -> Path:
-    """Of the database that needs no URL; it may not be there."""
-    return store.reports_dir() / FILE
-
 
 def load(id_or_path: str, url: str | None = None) -> Run:
     """The file first, then the database where there is one; UsageError as `store.load`."""
     if url is None and (store.path_of(id_or_path).exists() or not _named(id_or_path)):
         return store.load(id_or_path)
-    if url is None and not database_file().is_file():
+    if url is None and not store.database_file().is_file():
         return store.load(id_or_path)
     if find_spec("sqlalchemy") is None:
         raise UsageError(
-            f"no run {id_or_path} in a file; to look into {database_file()}, too: pip install 'edgeprobe[watch]'"
+            f"no run {id_or_path} in a file; to look into {store.database_file()}, too: pip install 'edgeprobe[watch]'"
         )
     from probes.memory import Memory  # noqa: PLC0415 - a run in a file needs none of it
 

@@ -212,7 +212,7 @@ def test_a_rate_limit_met_beside_the_question():
     asked = call(limited, client="httpx", label="trace")
     told = found(asked)["ratelimited"]
     assert (told.verdict, told.client) == (Verdict.INCONCLUSIVE, "httpx")
-    assert "asks for 80 h" in dict(told.detail)["seen"]
+    assert "asks for 3.3 days" in dict(told.detail)["seen"]
     assert not passive(case("completion"), [asked], {"ratelimited.no_hint"})
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from labruns import lab_run
-from memories import BLOCKED, CASE, CLIENTS, NOW, TARGET, USAGE, call, events, finding, record, run
+from memories import BLOCKED, CASE, CLIENTS, NOW, TARGET, USAGE, call, events, finding, notice, record, run
 from sqlalchemy import select
 
 from probes import store
@@ -336,3 +336,16 @@ def test_cases_without_clients_that_asked_are_no_outcome(memory):
     assert [o.client for o in memory.history(CASE.id)] == ["curl"]
     assert {client.name for client in CLIENTS} == {"curl", "openai-py"}
     assert TARGET.name == "prod"
+
+
+def test_a_notice_that_was_dropped_is_sent_no_more(reports):
+    """Here and after a restart; what it says of it stays."""
+    dropped = notice(fault="answered 413", refused=True, dropped=NOW)
+    with Memory.open() as memory:
+        memory.notice(notice())
+        assert memory.undelivered() == [notice()]
+        memory.notice(dropped)
+        assert memory.undelivered() == []
+    with Memory.open() as memory:
+        assert memory.undelivered() == []
+        assert memory.stats().undelivered == 0
