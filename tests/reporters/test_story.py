@@ -147,6 +147,14 @@ STORIES = {
         judged("stream.no_end", events(STEADY), dialect="anthropic.messages"),
         f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), but it ends with [DONE], where message_stop ends an answer of this API.",
     ),
+    "whole with an end marker of its own that is not the usual": (
+        judged("stream.no_end", events(STEADY), dialect="openai.responses", terminal="response.incomplete", complete=False),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and response.incomplete, but without the end of its framing.",
+    ),
+    "chat that ends as responses do": (
+        judged("stream.no_end", events(STEADY), terminal="response.incomplete"),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), but it ends with response.incomplete, where [DONE] ends an answer of this API.",
+    ),
     "whole with a framing that has no end": (
         judged("stream.no_end", events(STEADY), complete=False),
         f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE], but without the end of its framing.",
