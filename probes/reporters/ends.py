@@ -29,12 +29,12 @@ _BROKEN = {
     "oversize": "its headers were more than the client takes",
 }
 _MARKERS = {
-    "openai.chat": "[DONE]",
-    "openai.responses": "response.completed",
-    "anthropic.messages": "message_stop",
+    "openai.chat": ("[DONE]",),
+    "openai.responses": ("response.completed", "response.incomplete", "response.failed"),
+    "anthropic.messages": ("message_stop",),
 }
+"""The usual one first."""
 _NO_END = "stream.no_end"
-_OTHERS = frozenset({"response.incomplete", "response.failed"})
 _SAID = 120
 
 
@@ -48,7 +48,7 @@ def ended(track: Track) -> Iterator[str]:
     if seen.error is not None and seen.error.kind in OURS:
         return
     yield from _damage(track)
-    usual = _MARKERS.get(str(facts.get("dialect")), "end marker")
+    usual = _MARKERS.get(str(facts.get("dialect")), ("end marker",))[0]
     if _code(seen) == _NO_END:
         yield _faulty(track, usual)
     elif facts.get("terminal") is not None:
@@ -73,8 +73,8 @@ def _faulty(track: Track, usual: str) -> str:
     whole = f"{over}, with its finish reason ({reason})"
     if not marker:
         return f"{whole}, and no {usual} after it"
-    if marker not in {usual, *_OTHERS}:
-        return f"{whole}, but it ends with {_foreign(marker, usual)}"
+    if _foreign(facts):
+        return f"{whole}, but it ends with {marker}, where {usual} ends an answer of this API"
     return f"{whole} and {marker}" + ("" if seen.error else ", but without the end of its framing")
 
 
@@ -121,13 +121,15 @@ def _masked(facts: Mapping[str, Any], tidy: str, usual: str) -> str:
     marker, reason = str(facts["terminal"])[:_SAID], str(facts["finish_reason"])[:_SAID]
     if (facts.get("tool_calls") or {}).get("cut"):
         return f"{tidy}, but in the middle of a tool call"
-    if marker not in {usual, *_OTHERS}:
-        return f"it ends with {_foreign(marker, usual)}"
+    if _foreign(facts):
+        return f"it ends with {marker}, where {usual} ends an answer of this API"
     return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
 
 
-def _foreign(marker: str, usual: str) -> str:
-    return f"{marker}, where {usual} ends an answer of this API"
+def _foreign(facts: Mapping[str, Any]) -> bool:
+    """Another API's end marker."""
+    known = _MARKERS.get(str(facts.get("dialect")))
+    return known is not None and facts.get("terminal") not in known
 
 
 def _over(track: Track, code: str | None) -> str:

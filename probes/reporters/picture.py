@@ -43,6 +43,8 @@ _ASCII = _Glyphs("|", ".", "-", "#", "|", "X", "!", "?", "~")
 _MEANING = _Glyphs(
     "", "waiting", "bytes, no token", "tokens", "", "cut", "whole, but faulty end", "our limit", "we ran late"
 )
+_TIED = "\N{NO-BREAK SPACE}"
+"""A mark and its meaning stand in one line."""
 _LEAST, _NARROW = 24, 16
 """Columns: of a picture, and of a bar that has its words beside it."""
 _APART = 6
@@ -76,8 +78,9 @@ def drawing(shown: Sequence[Track], width: int, *, ascii_only: bool) -> list[str
         ]
     indent = " " * (label + 1 if beside else 1)
     used = set("".join(_bar(track, whole, bar, glyphs)[1:] for track in shown))
-    legend = "  ".join(f"{g} {said}" for g, said in zip(glyphs, _MEANING, strict=True) if said and g in used)
-    return [*rows, indent + _axis(whole, bar), *wrap(legend, width, initial_indent=indent if beside else "")]
+    meant = [f"{g} {said}" for g, said in zip(glyphs, _MEANING, strict=True) if said and g in used]
+    legend = wrap("  ".join(each.replace(" ", _TIED) for each in meant), width - len(indent))
+    return [*rows, indent + _axis(whole, bar), *(indent + line.replace(_TIED, " ") for line in legend)]
 
 
 def _plain(label: str, *, ascii_only: bool) -> str:

@@ -88,9 +88,12 @@ def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
 
 
 def _flowing(track: Track) -> str:
-    """No silence stands out; pauses that a person sees are no flow for that."""
+    """No silence stands out; pauses that a person sees are no flow for that, and what we hardly looked at is not known."""
     came = track.arrivals
     first, last = came[0][0], came[-1][0]
+    ours = sum(max(min(end, last) - max(begin, first), 0.0) for begin, end in track.lags)
+    if ours > (last - first) / 2:
+        return f"then tokens for {duration(last - first)}"
     longest = max((b - a for a, b in track.silences(0.0) if b <= last and not track.late(a, b)), default=0.0)
     each = (last - first) / (sum(n for _, n in came) - 1)
     if longest < max(LONG, _EVEN * each):

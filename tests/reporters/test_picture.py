@@ -219,6 +219,16 @@ def test_whole_without_its_end_is_not_cut():
     assert legend.strip() == ". waiting  # tokens  ! whole, but faulty end"
 
 
+@pytest.mark.parametrize("width", range(40, 90))
+def test_a_mark_stands_beside_its_meaning(width):
+    """Wherever the legend is broken into lines."""
+    shown = streamed(100.0, 150.0, (100.0, 110.0, 140.0), first_byte=2.0)
+    shown = replace(shown, conditions={"stalls": [(112.0, 138.0)]})
+    lines = drawn(shown, page(60.0, 504), width=width)
+    for meaning in (". waiting", "- bytes, no token", "# tokens", "X cut", "~ we ran late"):
+        assert any(meaning in line for line in lines), lines
+
+
 def test_our_own_lag_is_no_silence():
     """It has a mark of its own."""
     stream = streamed(1.0, 30.0, (1.0, 2.0, 16.0, 30.0))

@@ -133,11 +133,11 @@ STORIES = {
     ),
     "steps that we made ourselves": (
         in_portions(conditions={"stalls": [(at + 0.1, at + 1.9) for at in range(1, 17, 2)]}),
-        f"First token after 1.0 s; then tokens without a break for 16.0 s; in 15.9 s of this the probe itself ran late, so what came then may have come sooner; {ENDS}",
+        f"First token after 1.0 s; then tokens for 16.0 s; in 15.9 s of this the probe itself ran late, so what came then may have come sooner; {ENDS}",
     ),
     "held back by ourselves": (
         replace(at_once(), conditions={"stalls": [(0.5, 8.9)]}),
-        "First token after 9.0 s; then tokens without a break for 49 ms; in 8.6 s of this the probe itself ran late, so what came then may have come sooner; whole after 9.1 s, with its finish reason (stop) and [DONE].",
+        "First token after 9.0 s; then tokens for 49 ms; in 8.6 s of this the probe itself ran late, so what came then may have come sooner; whole after 9.1 s, with its finish reason (stop) and [DONE].",
     ),
     "whole without an end marker": (
         judged("stream.no_end", events(STEADY), terminal=None),
@@ -146,6 +146,14 @@ STORIES = {
     "whole with another API's end marker": (
         judged("stream.no_end", events(STEADY), dialect="anthropic.messages"),
         f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), but it ends with [DONE], where message_stop ends an answer of this API.",
+    ),
+    "whole with an end marker of its own that is not the usual": (
+        judged("stream.no_end", events(STEADY), dialect="openai.responses", terminal="response.incomplete", complete=False),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and response.incomplete, but without the end of its framing.",
+    ),
+    "chat that ends as responses do": (
+        judged("stream.no_end", events(STEADY), terminal="response.incomplete"),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), but it ends with response.incomplete, where [DONE] ends an answer of this API.",
     ),
     "whole with a framing that has no end": (
         judged("stream.no_end", events(STEADY), complete=False),
