@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from probes.alerts.blindness import kinds
 from probes.alerts.outbreak import memory_of
 from probes.alerts.text import Beside, text_of, title_of, words_in
 from probes.alerts.windows import window_at
@@ -25,7 +26,9 @@ _MARKED, _MARKS = timedelta(hours=3), 3
 
 
 def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -> tuple[Alert, Told | None]:
-    """The alert with its words, and what is to be told of it: that it opened, grew, outlived its maintenance or is over."""
+    """The alert with its words, and what is to be told of it: that it opened, grew, has another reason, outlived its
+    maintenance or is over.
+    """
     before, extra = page.alert.state, page.outbreak.extra
     if alert.state is AlertState.RESOLVED:
         return worded(page, alert, canary, memory, wall), Told.RESOLVED
@@ -40,6 +43,7 @@ def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -
         *alert.clients,
         *(f"route {name}" for name in alert.routes),
         *(f"entry {e}" for e in alert.entries),
+        *(f"reason {kind}" for kind in kinds(extra.get("reasons"))),
     }
     heard = set(json.loads(extra.get("told", "[]")))
     if hurt - heard:

@@ -164,8 +164,10 @@ def test_a_webhook_that_is_away_hears_of_everything_later(today):
 
 
 def test_a_limit_of_our_own_key_pauses_us_and_is_no_outage(today):
-    """For as long as was asked; what it costs is sight, and that is what is told."""
+    """For as long as was asked, over restarts; what it costs is sight, and that is what is told."""
     today.broken(1, 3.5, LIMITED)
+    for hour in (1.6, 2.2, 2.8):
+        today.at(hour, today.again)
     today.run(6)
     assert today.outbreaks() == []
     (blind,) = today.outbreaks("blind")
@@ -175,6 +177,7 @@ def test_a_limit_of_our_own_key_pauses_us_and_is_no_outage(today):
     assert {turn.missed for turn in meanwhile} == {None, Missed.PAUSED}
     asked = [turn for turn in meanwhile if turn.missed is None]
     assert 2 <= len(asked) <= 4
+    assert all((later.due - turn.due).total_seconds() >= 2400 for turn, later in pairwise(asked))
     assert sum(turn.spend.requests for turn in asked) <= 3 * len(asked)
     assert today.turns("chat")[-1].verdict is Verdict.PASS
 
