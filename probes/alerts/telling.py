@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from probes.alerts.page import Page
     from probes.canary import Alert, Mark
 
+_ROUTE, _ENTRY, _REASON = "route ", "entry ", "reason "
 _MARKED, _MARKS = timedelta(hours=3), 3
 
 
@@ -31,7 +32,7 @@ def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -
     """
     before, extra = page.alert.state, page.outbreak.extra
     if alert.state is AlertState.RESOLVED:
-        return worded(page, alert, canary, memory, wall), Told.RESOLVED
+        return worded(page, _with_all(alert, extra), canary, memory, wall), Told.RESOLVED
     if alert.state is not AlertState.OPEN:
         return alert, None
     what: Told | None = None
@@ -41,14 +42,28 @@ def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -
         extra["outlived"], what = "yes", Told.UPDATED
     hurt = {
         *alert.clients,
-        *(f"route {name}" for name in alert.routes),
-        *(f"entry {e}" for e in alert.entries),
-        *(f"reason {kind}" for kind in kinds(extra.get("reasons"))),
+        *(f"{_ROUTE}{name}" for name in alert.routes),
+        *(f"{_ENTRY}{name}" for name in alert.entries),
+        *(f"{_REASON}{kind}" for kind in kinds(extra.get("reasons"))),
     }
     heard = set(json.loads(extra.get("told", "[]")))
     if hurt - heard:
         extra["told"], what = json.dumps(sorted(hurt | heard)), what or Told.UPDATED
     return worded(page, alert, canary, memory, wall), what
+
+
+def _with_all(alert: Alert, extra: Mapping[str, str]) -> Alert:
+    """Whoever was told to be hurt hears that it is over, those too that were well before the others."""
+    heard = [*alert.clients, *json.loads(extra.get("told", "[]"))]
+    routes = {name.removeprefix(_ROUTE) for name in heard if name.startswith(_ROUTE)}
+    entries = {name.removeprefix(_ENTRY) for name in heard if name.startswith(_ENTRY)}
+    clients = {name for name in heard if not name.startswith((_ROUTE, _ENTRY, _REASON))}
+    return replace(
+        alert,
+        clients=tuple(sorted(clients)),
+        routes=tuple(sorted({*alert.routes, *routes})),
+        entries=tuple(sorted({*alert.entries, *entries})),
+    )
 
 
 def _planned(page: Page, alert: Alert, canary: Canary, memory: Memory) -> Alert:

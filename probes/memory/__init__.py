@@ -21,6 +21,7 @@ from probes.memory import cut_off, loading, nouns, recording, retention, rollups
 from probes.memory.alone import alone
 from probes.memory.database import Database
 from probes.memory.outcomes import Outcome
+from probes.memory.passes import passes
 from probes.memory.retention import FAILED_DAYS, RAW_DAYS, Pruned, Stats
 from probes.model import Layer, Verdict
 
@@ -125,20 +126,15 @@ class Memory:
         self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
     ) -> dict[str, datetime]:
         """When each client last got a good answer of the API from there; without those that never did."""
-        found: dict[str, datetime] = {}
-        calls, rolled = schema.calls.c, schema.rollups.c
         with self._database.reading() as connection:
-            for client in clients:
-                there = (calls.target == target, calls.client == client, calls.vantage == (vantage or ""))
-                raw = select(func.max(calls.at)).where(*there, calls.good.is_(True), calls.at < before)
-                there = (rolled.target == target, rolled.client == client, rolled.vantage == (vantage or ""))
-                old = select(func.max(rolled.passed)).where(
-                    *there, rolled.grain == "day", rolled.passed < before
-                )
-                times = [at for at in (connection.scalar(raw), connection.scalar(old)) if at is not None]
-                if times:
-                    found[client] = max(times)
-        return found
+            return passes(connection, target, vantage, clients, before, asks=True)
+
+    def let_in(
+        self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
+    ) -> dict[str, datetime]:
+        """When the API itself last turned down what each client asked from there to be turned down."""
+        with self._database.reading() as connection:
+            return passes(connection, target, vantage, clients, before, asks=False)
 
     def spent(self, target: str, since: datetime) -> Spend:
         """What runs bought since then: settled where they ended, by their calls where they run or were cut off."""
