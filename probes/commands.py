@@ -93,17 +93,32 @@ def watch(arguments: Namespace) -> int:
     return watched(arguments)
 
 
+def mark(arguments: Namespace) -> int:
+    from probes.marks.command import run as marked
+
+    return marked(arguments)
+
+
 def report(arguments: Namespace) -> int:
     from probes import store
     from probes.stored import load
 
     outputs.check(arguments)
+    asks = {"--fired": arguments.fired, "--zone": arguments.zone, "--token-env": arguments.token_env}
+    if not arguments.fired and (flag := next((name for name, given in asks.items() if given), None)):
+        raise UsageError(f"{flag}: goes with --fired")
+    if arguments.fired and arguments.rejudge:
+        raise UsageError("--fired and --rejudge exclude each other")
     stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
         from probes.rejudge.command import again
 
         return again(stored, arguments)
+    if arguments.fired:
+        from probes.marks.fired_command import with_rules
+
+        return with_rules(stored, arguments)
     outputs.show(stored, arguments)
     return 0
 

@@ -13,6 +13,23 @@ def database(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def token(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--token-env",
+        metavar="VAR",
+        help="variable that holds a token that may read Cloudflare's API (default: CLOUDFLARE_API_TOKEN)",
+    )
+
+
+def fired(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the rule that refused, by the ray of the answer")
+    group.add_argument(
+        "--fired", action="store_true", help="ask Cloudflare's firewall events which rule fired; needs --zone"
+    )
+    group.add_argument("--zone", metavar="ID", help="of the zone that refused: 32 hexadecimal digits")
+    token(group)
+
+
 def reports(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reports, beside what is shown")
     group.add_argument("--json", metavar="FILE", help="the run as JSON; - for standard output")

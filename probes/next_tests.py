@@ -81,10 +81,13 @@ _ANY = _Named(("--target", YOUR_TARGET))
 
 
 def of_finding(words: str, case: Case) -> NextTest:
-    """Against the case's own target; nothing for the demonstration, whose lab is gone."""
+    """Against the case's own target, in its own time; nothing for the demonstration, whose lab is gone."""
     if case.suite == _DEMO:
         return NextTest(words)
-    return _chosen(words, _by_target(case.target), case.kind, from_origin=case.route == _ORIGIN)
+    found = _chosen(words, _by_target(case.target), case.kind, from_origin=case.route == _ORIGIN)
+    if found.command is None or case.time_scale == 1.0:
+        return found
+    return found._replace(command=f"{found.command} --time-scale {case.time_scale:g}")
 
 
 def of_answer(words: str, url: str, target: str | None = None) -> NextTest:

@@ -227,6 +227,13 @@ def test_what_a_file_lacks_is_said():
     assert of_finding("more pairs (--set pairs=3)", at(FROM_FILE, "length")).words == "more pairs"
 
 
+@pytest.mark.parametrize("scale, more", [(1.0, ""), (0.02, " --time-scale 0.02")])
+def test_the_lab_is_asked_again_in_its_own_time(scale, more):
+    """A scaled run's timers are of no use to a command at the clock's own pace."""
+    asked = replace(at(FROM_FILE, "length"), time_scale=scale)
+    assert of_finding("more pairs (--set pairs=3)", asked).command == f"edgeprobe run long --target prod --set pairs=3{more}"  # fmt: skip
+
+
 def test_from_the_origin_nobody_is_sent_to_the_origin():
     """A case by the route `origin` was there already."""
     assert of_finding(DIRECT, at(WITH_ORIGIN, route="origin")).command is None
@@ -337,10 +344,11 @@ def test_the_command_of_a_run_tells_whose_fault_it_is(edgeprobe):
             "--no-key",
             "--no-env-proxy",
         ]
-        more = ["--client", "httpx", "--no-store", "--time-scale", "0.05"]
-        failed = edgeprobe("run", "smoke", *flags, "--route", f"origin={served.origin_url}", *more)
+        more = ["--client", "httpx", "--no-store"]
+        route = f"origin={served.origin_url}"
+        failed = edgeprobe("run", "smoke", *flags, "--route", route, *more, "--time-scale", "0.05")
         assert failed.code in {1, 3}, failed.out
         _, *words = tried(failed.out)
-        assert words[-2:] == ["--set", "route=origin"]
+        assert words[-4:] == ["--set", "route=origin", "--time-scale", "0.05"]
         passed = edgeprobe(*words, *more)
         assert passed.code == 0, passed.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.words import duration, listed
+from probes.kinds.words import duration, in_title, listed
 from probes.model import Reason, Verdict, WhoActs
 from probes.output_cap import ours_refused
 
@@ -16,14 +16,24 @@ if TYPE_CHECKING:
 _KEPT = 0.95
 """Of the target's deadline: one that ended an exchange earlier is the question's own, or what its case had left."""
 
+HELD_UP = (
+    "Compare with a client that is answered, and look at the edge for a rule that holds up what such a client announces "
+    "of itself: bot management, a tarpit, rate shaping."
+)
+HELD_UP_NEXT = "the same request by curl with this client's user agent, then with its other headers"
+
 
 def by_us(exchange: Exchange) -> bool:
     """Ended by a bound of the probe's own, which is no fault of the service's."""
     return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
 
 
-def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
-    """The fields of a finding where the probe is the cause; none where it is not. `names`: the clients that met it."""
+def told_of_us(
+    case: Case, exchange: Exchange, names: Sequence[str] = (), beside: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The fields of a finding where the probe is the cause; none where it is not. `names`: the clients that met it;
+    `beside`: those that were answered much sooner with the same request.
+    """
     if exchange.error is not None and exchange.error.kind == "limit":
         return {
             "verdict": Verdict.INCONCLUSIVE,
@@ -34,7 +44,9 @@ def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dic
     if exchange.error is not None and exchange.error.kind == "interrupted":
         return _interrupted(exchange)
     if by_us(exchange):
-        return _waited(case, exchange, listed(names) if names else "A request")
+        return _waited(case, exchange, listed(names) if names else "A request") | _held(
+            case, exchange, names, beside
+        )
     if ours := ours_refused(exchange):
         return {
             "verdict": Verdict.INCONCLUSIVE,
@@ -56,12 +68,13 @@ def _interrupted(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def worded(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
+def worded(
+    case: Case, exchange: Exchange, names: Sequence[str] = (), beside: Sequence[str] = ()
+) -> dict[str, Any]:
     """The words alone, where we ended a request that had been sent: what a connection that did not open means, is told
     elsewhere.
     """
-    sent = exchange.error is not None and exchange.error.phase not in {"dns", "connect", "tls", "proxy"}
-    told = told_of_us(case, exchange, names) if sent and by_us(exchange) else {}
+    told = told_of_us(case, exchange, names, beside) if _sent(exchange) and by_us(exchange) else {}
     return {key: told[key] for key in ("title", "advice", "next_test") if key in told}
 
 
@@ -90,6 +103,23 @@ def _waited(case: Case, exchange: Exchange, who: str) -> dict[str, Any]:
             "next_test": "the same request by hand, with a longer time limit",
         }
     return told
+
+
+def _held(case: Case, exchange: Exchange, names: Sequence[str], beside: Sequence[str]) -> dict[str, Any]:
+    """What no longer limit of ours would change: others need none of it."""
+    if not (names and beside and _sent(exchange)) or exchange.status is not None:
+        return {}
+    get, are = "gets" if len(names) == 1 else "get", "is" if len(beside) == 1 else "are"
+    return {
+        "title": f"{in_title(case, names)} {get} no answer within {duration(exchange.timeline.end or 0.0)}, where "
+        f"{in_title(case, beside)} {are} answered soon",
+        "advice": HELD_UP,
+        "next_test": HELD_UP_NEXT,
+    }
+
+
+def _sent(exchange: Exchange) -> bool:
+    return exchange.error is not None and exchange.error.phase not in {"dns", "connect", "tls", "proxy"}
 
 
 def _silent(exchange: Exchange) -> float:

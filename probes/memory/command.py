@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from probes import outputs
 from probes.credentials import Secrets
-from probes.errors import UsageError
+from probes.errors import UsageError, did_you_mean
 from probes.memory import Memory
 from probes.memory.retention import FAILED_DAYS, RAW_DAYS
 from probes.watch.watched import FILE, Watched, read_canary
@@ -30,6 +30,9 @@ def run(arguments: Namespace) -> int:
     with Memory.open(url, make=False) as memory:
         if arguments.action == "stats":
             _stats(memory.stats(), arguments)
+            return 0
+        if arguments.action == "resume":
+            _resume(memory, arguments.target)
             return 0
         (raw, by), (failed, failed_by) = _kept(arguments, watched)
         done = memory.prune(datetime.now(UTC), raw_days=raw, failed_days=failed)
@@ -83,10 +86,34 @@ def _stats(stats: Stats, arguments: Namespace) -> None:
         f"figures   {stats.rollups} rows by minute, hour and day",
         f"canary    {stats.turns} turns, {stats.alerts_open} of {stats.alerts} alerts open, {stats.undelivered} notices not delivered, {stats.marks} marks",
     ]
+    lines += [
+        f"paused    {one.target} until {one.until:%Y-%m-%d %H:%M:%S} UTC: {one.why}" for one in stats.paused
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
 
 
+def _resume(memory: Memory, target: str) -> None:
+    """Ends what its server asked for; that of a target which is not paused is no mistake."""
+    known, now = memory.targets(), datetime.now(UTC)
+    if target not in known:
+        raise UsageError(
+            f"{target!r} is no target that runs or pauses are stored of{did_you_mean(target, known)}"
+        )
+    pause = next((one for one in memory.pauses() if one.target == target and one.until > now), None)
+    if pause is None:
+        sys.stdout.write(f"{target} is not paused\n")
+        return
+    memory.pause(replace(pause, until=now))
+    if memory.fault is not None:
+        raise UsageError(memory.fault)
+    sys.stdout.write(
+        f"{target} was paused until {pause.until:%Y-%m-%d %H:%M:%S} UTC ({pause.why}); it is asked again from its next turn on\n"
+    )
+
+
 def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [{name: _plain(each) for name, each in asdict(one).items()} for one in value]
     return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
 
 

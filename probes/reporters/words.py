@@ -27,7 +27,7 @@ _NAMED = 6
 _TAKE_A_VALUE = frozenset(
     {
         "-A", "-H", "-d", "-c", "--connect-to", "--target", "--base-url", "--api", "--model", "--key-env", "--set", "--route",
-        "--header", "--endpoint", "--vantage", "--proxy",
+        "--header", "--endpoint", "--vantage", "--proxy", "--client", "--time-scale",
     }
 )  # fmt: skip
 

@@ -104,9 +104,9 @@ def say(turn: Turn, shown: Callable[[datetime], datetime]) -> None:
     """One line of a log, for people; what failed with where to read on."""
     at = f"{shown(turn.ended or turn.due):%Y-%m-%d %H:%M:%S}"
     if turn.missed is not None:
-        what = f"not run: {turn.missed}"
+        what = f"not run: {turn.why}"
     else:
-        what = f"{turn.verdict}{'' if turn.conclusive else ', not conclusive'}"
+        what = f"{turn.verdict}{'' if turn.conclusive else ', not conclusive'}{f': {turn.reason}' if turn.reason else ''}"
     where = f"  edgeprobe report {turn.run}" if turn.run is not None and turn.verdict != "pass" else ""
-    sys.stdout.write(f"{at}  {turn.entry}  {what}{f': {turn.reason}' if turn.reason else ''}{where}\n")
+    sys.stdout.write(f"{at}  {turn.entry}  {what}{where}\n")
     sys.stdout.flush()

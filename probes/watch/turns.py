@@ -17,19 +17,19 @@ from probes.conduct import Order, plan
 from probes.config import load_target
 from probes.errors import UsageError
 from probes.model import Spend, Verdict
-from probes.pace import Pace
-from probes.response import in_words
 from probes.runner import worst
 from probes.watch.asking import Asking
 from probes.watch.daily import Days, left, used_up
 from probes.watch.judging import conclusive, why_not
 from probes.watch.patience import holds_long, patience
+from probes.watch.pauses import Paces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from probes.model import Case, Target
+    from probes.pace import Pace
     from probes.stop import Stop
     from probes.watch.asking import Around, Judged
     from probes.watch.needs import Canary, Daily, Entry
@@ -59,7 +59,7 @@ class Turns:
     ) -> None:
         self._around = around
         self._load = targets
-        self._paces: dict[str, Pace] = {}
+        self._paces = Paces(around.memory, around.clock, around.wall)
         self._days = Days(around.memory)
         self.reload(canary)
 
@@ -71,15 +71,12 @@ class Turns:
         clock = self._around.clock
         waits = {entry.name: patience(entry, planned[entry.name], clock) for entry in canary.entries}
         for target in targets.values():
-            self._pace(target).limits = target.limits
+            self._paces.of(target).limits = target.limits
         self._files = _Files(canary.control, canary.budgets, targets, long, waits)
 
     def is_long(self, entry: Entry) -> bool:
         """Whether its requests are held for long, so that it needs a lane of its own."""
         return self._files.long.get(entry.name, False)
-
-    def _pace(self, target: Target) -> Pace:
-        return self._paces.setdefault(target.name, Pace(target.limits, self._around.clock))
 
     def _planned(self, entry: Entry, target: Target) -> Sequence[Case]:
         return plan(self._order(entry, target), self._around.secrets).cases
@@ -119,7 +116,7 @@ class Turns:
         files = self._files
         # One that was due as the files changed may be in none of them any more.
         target = files.targets.get(entry.target) or self._load(entry.target)
-        pace = self._pace(target)
+        pace = self._paces.of(target)
         daily = files.budgets.get(entry.target)
         if (left_out := self._left_out(entry, target, pace, daily, turn, stop)) is not None:
             return self._left(entry, turn, *left_out)
@@ -150,8 +147,8 @@ class Turns:
             return Missed.DRAINED, stop.reason
         if entry.tier == "expensive" and share(entry.name, turn.due) >= entry.sample:
             return Missed.SAMPLED, f"{entry.sample:.0%} of its times are taken"
-        if (pause := pace.paused) is not None:
-            return Missed.PAUSED, f"{pause.why}; {in_words(pace.left)} are left"
+        if (held := self._paces.held(target)) is not None:
+            return Missed.PAUSED, held
         with pace.lock:
             pace.day = self._days.ledger(target, daily, turn.began)
             spent = None if pace.day is None else used_up(entry.target, pace.day, turn.began)

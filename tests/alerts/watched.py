@@ -70,7 +70,7 @@ class Lists:
         self.notices[notice.id] = notice
 
     def undelivered(self):
-        return sorted((n for n in self.notices.values() if n.delivered is None), key=lambda n: n.made)
+        return sorted((n for n in self.notices.values() if n.settled is None), key=lambda n: n.made)
 
     def marks(self, since, until=None):
         return [mark for mark in self.said if since <= mark.at and (until is None or mark.at <= until)]

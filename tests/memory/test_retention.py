@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memories import BLOCKED, GOOD, NOW, alert, events, notice, record, run, turn
+from memories import BLOCKED, GOOD, NOW, alert, events, notice, pause, record, run, turn
 
 from probes import store
 from probes.canary import AlertState, Mark, Missed
@@ -122,18 +122,52 @@ def test_store_stats(reports, edgeprobe):
         record(memory, run(made=BLOCKED))
         memory.keep(alert())
         memory.notice(notice())
+        memory.pause(pause(hours=365 * 24))
+        memory.pause(pause("staging", hours=-1))
         stats = memory.stats()
     said = edgeprobe("store", "stats", "--json", "-")
     document = json.loads(said.out)
     assert document["schema"] == "edgeprobe.store/1"
     names = {field.name for field in fields(Stats)} - {"schema"}
     assert set(document) == names | {"schema", "revision"}
-    for name in names - {"bytes", "oldest", "newest", "database"}:
+    assert document["paused"] == [
+        {
+            "target": "prod",
+            "asked": "2026-11-29T17:43:12Z",
+            "until": "2027-11-29T17:43:12Z",
+            "why": "a 429 asked for it",
+        }
+    ]
+    for name in names - {"bytes", "oldest", "newest", "database", "paused"}:
         assert document[name] == getattr(stats, name), name
     said = edgeprobe("store", "stats")
     assert said.code == 0
     assert "1 with a failure" in said.out
     assert "1 of 1 alerts open, 1 notices not delivered" in said.out
+    assert said.out.endswith("paused    prod until 2027-11-29 17:43:12 UTC: a 429 asked for it\n")
+
+
+def test_store_resume(reports, edgeprobe):
+    """What is paused is told and ended; what is not is no mistake, and what nobody knows is one."""
+    with Memory.open() as memory:
+        record(memory, run())
+        memory.pause(pause("staging", hours=365 * 24))
+        began = datetime.now(UTC)
+        said = edgeprobe("store", "resume", "staging")
+        assert (said.code, said.err) == (0, "")
+        assert said.out == (
+            "staging was paused until 2027-11-29 17:43:12 UTC (a 429 asked for it); it is asked again from its next turn on\n"
+        )
+        (ended,) = memory.pauses()
+        assert began <= ended.until <= datetime.now(UTC)
+        assert memory.stats().paused == ()
+    for name in ("staging", "prod"):
+        said = edgeprobe("store", "resume", name)
+        assert (said.code, said.out) == (0, f"{name} is not paused\n")
+    said = edgeprobe("store", "resume", "stagin")
+    assert (said.code, said.out) == (2, "")
+    assert "'stagin' is no target that runs or pauses are stored of" in said.err
+    assert "did you mean staging?" in said.err
 
 
 def test_store_prune(reports, edgeprobe):
