@@ -251,14 +251,16 @@ def _store(commands: argparse._SubParsersAction[Parser]) -> None:
     stats.add_argument("--json", metavar="FILE", help="the same as JSON; - for standard output")
     prune = _command(actions, "prune", "delete what is old; figures by the day stay")
     prune.add_argument(
-        "--raw-days", type=flags.days, default=30.0, metavar="N", help="of any run (default: 30)"
+        "--raw-days",
+        type=flags.days,
+        metavar="N",
+        help="of any run (default: as configs/canary.yaml says, 30)",
     )
     prune.add_argument(
         "--failed-days",
         type=flags.days,
-        default=365.0,
         metavar="N",
-        help="of those with a failure (default: 365)",
+        help="of those with a failure (default: as configs/canary.yaml says, 365)",
     )
     resume = _command(actions, "resume", "ask a target again whose server asked for a pause")
     resume.add_argument("target", metavar="TARGET", help="its name, as stats shows it")
