@@ -24,6 +24,10 @@ _KEPT = 4096
 _MOST = 64
 """Stalls of one exchange, the longest where there are more."""
 
+_BUSY = 0.1
+"""Seconds, by the scaled clock no less than by the machine's, from which on a client that does not read is late: what it
+takes for each event is its own pace, which is part of what a customer sees.
+"""
 _JUST_AFTER = 1e-5
 """Seconds: what was read then came in time."""
 

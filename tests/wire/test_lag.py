@@ -81,7 +81,7 @@ def test_the_longest_are_kept_however_many_there_are():
     unread = Unread()
     for n in range(10_000):
         unread.came(float(n))
-        unread.asked(n + (0.5 if n == 7 else 0.1))
+        unread.asked(n + (0.5 if n == 7 else 0.2))
     assert len(unread.stalls) < 100
     assert max(until - since for since, until in unread.stalls) > 0.4
 
