@@ -206,6 +206,15 @@ CHOSEN = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("suite", "command"), [("streams", "streams"), ("smoke", "smoke"), ("edge", "edge"), ("mine", "smoke")]
+)
+def test_the_suite_is_that_in_which_it_was_found(suite, command):
+    """A fault that shows in long streams does not show in smoke's; a suite of one's own has another name everywhere."""
+    asked = replace(at(WITH_ORIGIN, "streaming"), suite=suite)
+    assert of_finding(DIRECT, asked).command == f"edgeprobe run {command} --target prod --set route=origin"
+
+
 @pytest.mark.parametrize("name", CHOSEN)
 def test_the_command_is_the_test_that_the_words_name(name):
     """Against the very target, with what is not known to be filled in; none where none of ours makes it."""

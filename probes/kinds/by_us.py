@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from probes.model import Case, Exchange
 
+_BEATS = {"c": "comments", "p": "pings", "b": "blanks"}
 _KEPT = 0.95
 """Of the target's deadline: one that ended an exchange earlier is the question's own, or what its case had left."""
 
@@ -80,9 +81,11 @@ def worded(
 
 def _waited(case: Case, exchange: Exchange, who: str) -> dict[str, Any]:
     after = exchange.timeline.end or 0.0
-    silent = _silent(exchange)
+    silent, beats = _silent(exchange), _heartbeats(exchange)
     seen = (
-        f"got the beginning of an answer and nothing for {duration(silent)}, up to the probe's own limit"
+        f"got nothing but heartbeats ({beats[0]}) for {beats[1]:.0f} s, up to the probe's own limit"
+        if beats
+        else f"got the beginning of an answer and nothing for {duration(silent)}, up to the probe's own limit"
         if silent
         else f"had no whole answer within {duration(after)}, which is the probe's own limit"
     )
@@ -120,6 +123,17 @@ def _held(case: Case, exchange: Exchange, names: Sequence[str], beside: Sequence
 
 def _sent(exchange: Exchange) -> bool:
     return exchange.error is not None and exchange.error.phase not in {"dns", "connect", "tls", "proxy"}
+
+
+def _heartbeats(exchange: Exchange) -> tuple[str, float] | None:
+    """Of which kinds, and for how many seconds until our limit nothing else came, where that was most of the wait."""
+    columns = list(zip(exchange.event_times, exchange.event_kinds, strict=False))
+    heard = max(
+        (at for at, kind in columns if kind not in _BEATS), default=exchange.timeline.upload_end or 0.0
+    )
+    beats = dict.fromkeys(_BEATS[kind] for at, kind in columns if at > heard and kind in _BEATS)
+    end = exchange.timeline.end or 0.0
+    return (listed(list(beats)), end - heard) if beats and end - heard > end / 2 else None
 
 
 def _silent(exchange: Exchange) -> float:
