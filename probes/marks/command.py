@@ -151,7 +151,8 @@ def _import(arguments: Namespace, now: datetime) -> int:
         known = set(memory.marks(first, now + timedelta(days=1))) if found.marks else set()
         _keep(memory, found.marks)
     new = [mark for mark in found.marks if mark not in known]
-    reporter.imported(new, found.marks, since, sys.stdout)
+    if found.marks or found.fault is None:
+        reporter.imported(new, found.marks, since, sys.stdout)
     reporter.left_out(
         found.beside or {}, found.other_zones or {}, found.unreadable, arguments.zone, sys.stdout
     )
