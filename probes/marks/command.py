@@ -153,9 +153,7 @@ def _import(arguments: Namespace, now: datetime) -> int:
     new = [mark for mark in found.marks if mark not in known]
     if found.marks or found.fault is None:
         reporter.imported(new, found.marks, since, sys.stdout)
-    reporter.left_out(
-        found.beside or {}, found.other_zones or {}, found.unreadable, arguments.zone, sys.stdout
-    )
+    reporter.left_out(found.beside, found.other_zones, found.unreadable, arguments.zone, sys.stdout)
     if found.fault is None:
         return 0
     kept = "; what was read is kept" if found.marks else ""
