@@ -101,14 +101,11 @@ def mark(arguments: Namespace) -> int:
 
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.marks import fired_command
     from probes.stored import load
 
     outputs.check(arguments)
-    asks = {"--fired": arguments.fired, "--zone": arguments.zone, "--token-env": arguments.token_env}
-    if not arguments.fired and (flag := next((name for name, given in asks.items() if given), None)):
-        raise UsageError(f"{flag}: goes with --fired")
-    if arguments.fired and arguments.rejudge:
-        raise UsageError("--fired and --rejudge exclude each other")
+    fired_command.check(arguments, "rejudge")
     stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
@@ -116,9 +113,7 @@ def report(arguments: Namespace) -> int:
 
         return again(stored, arguments)
     if arguments.fired:
-        from probes.marks.fired_command import with_rules
-
-        return with_rules(stored, arguments)
+        return fired_command.with_rules(stored, arguments)
     outputs.show(stored, arguments)
     return 0
 

@@ -21,13 +21,14 @@ def token(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def fired(parser: argparse.ArgumentParser) -> None:
+def fired(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the rule that refused, by the ray of the answer")
     group.add_argument(
         "--fired", action="store_true", help="ask Cloudflare's firewall events which rule fired; needs --zone"
     )
     group.add_argument("--zone", metavar="ID", help="of the zone that refused: 32 hexadecimal digits")
     token(group)
+    return group
 
 
 def reports(parser: argparse.ArgumentParser) -> None:

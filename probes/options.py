@@ -169,7 +169,9 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
-        commands, "classify", "say who made a pasted error, whose move it is, and what to do; sends nothing"
+        commands,
+        "classify",
+        "say who made a pasted error, whose move it is, and what to do; sends nothing but by --fired",
     )
     parser.add_argument(
         "file",
@@ -180,6 +182,9 @@ def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--reply", action="store_true", help="write the text to send to the customer instead")
     parser.add_argument(
         "--target", metavar="NAME", help="also ask this target's own signatures (see calibrate)"
+    )
+    flags.fired(parser).add_argument(
+        "--since", metavar="TIME", help="when it was refused, at the earliest, such as -2h (default: 24h)"
     )
 
 

@@ -37,7 +37,7 @@ FLAGS = {
     "run": TARGET | CHOICE | REPORTS | {"--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE,
     "report": REPORTS | {"--rejudge", "--db", "--fired", "--zone", "--token-env"},
-    "classify": {"--json", "--reply", "--target"},
+    "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),
     "store": set(),
