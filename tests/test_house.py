@@ -32,6 +32,7 @@ LAYERS = {
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo",
+    "before and after": "change",
     "the canary": "stored memory alerts watch",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
