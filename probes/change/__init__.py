@@ -1,4 +1,1 @@
-"""Before and after: runs in, rows of a table and findings out.
-
-Pure, and without a database; see `fingerprint` for what the edge looks like.
-"""
+"""What changed for customers between two states of a service, and how sure is that?"""

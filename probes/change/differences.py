@@ -19,12 +19,12 @@ from probes.comparison import Seen, Trait
 from probes.model import Confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime
 
 FEWEST = 3
 _RUNS = 2
-_P = 0.001
+_P, _P_RUNS = 0.001, 0.05
 _MOST = 8
 """Values, beyond which a trait varies by itself, as ids do."""
 _SETTLED = 2
@@ -151,19 +151,31 @@ def _compared(before: Trait, after: Trait) -> Change:
     if max(len(old), len(new)) > _MOST:
         return Change(before, after, Outcome.UNTOLD, _VARIES)
     if old.keys() & new.keys():
-        return _overlapping(before, after, old, new)
+        return _overlapping(before, after)
     if not (_settled(old) and _settled(new)):
         return Change(before, after, Outcome.UNTOLD, _VARIES)
     return Change(before, after, Outcome.CHANGED, _in_every(before, after), _confidence(before, after))
 
 
-def _overlapping(before: Trait, after: Trait, old: Counter[str], new: Counter[str]) -> Change:
-    fresh, gone = _apart(new, old), _apart(old, new)
-    p, k, side = min((_chance(fresh, old, new), fresh, "after"), (_chance(gone, new, old), gone, "before"))
+def _overlapping(before: Trait, after: Trait) -> Change:
+    (p, k), side = min((_alone(after, before), "after"), (_alone(before, after), "before"))
     if p > _P:
         return Change(before, after, Outcome.SAME)
     why = f"{k} answers {side} have what none has on the other side; by chance p = {p:.1g}"
     return Change(before, after, Outcome.CHANGED, why, Confidence.LOW)
+
+
+def _alone(one: Trait, other: Trait) -> tuple[float, int]:
+    """Answers of one side with what the other never showed, if that is of few kinds, and how likely that comes by chance."""
+    counts = Counter({value: n for value, n in _counts(one).items() if value not in other.values})
+    if not counts or not _settled(counts):
+        return 1.0, 0
+    runs, shared = _runs_with(one, counts), _runs_with(one, _counts(other))
+    if not runs & shared:  # a run met one machine, so runs are what chance deals
+        by_runs = _chance(len(runs), len(runs | shared), len(_runs(other)))
+        if by_runs > _P_RUNS:
+            return 1.0, 0
+    return _chance(counts.total(), one.n, other.n), counts.total()
 
 
 def _by_clock(before: Trait, after: Trait) -> Change:
@@ -195,16 +207,13 @@ def _settled(counts: Counter[str]) -> bool:
     return len(counts) == 1 or sum(counts.values()) >= _SETTLED * len(counts)
 
 
-def _apart(counts: Counter[str], others: Counter[str]) -> int:
-    """Answers with what the other side never showed, if that is of few kinds."""
-    own = Counter({value: n for value, n in counts.items() if value not in others})
-    return sum(own.values()) if _settled(own) else 0
+def _chance(k: int, n: int, others: int) -> float:
+    """That all of `k` fall among the `n` of one side, were both alike."""
+    return math.comb(n, k) / math.comb(n + others, k)
 
 
-def _chance(k: int, none: Counter[str], some: Counter[str]) -> float:
-    """That all of `k` answers fall on one side, were both alike."""
-    n = sum(some.values())
-    return math.comb(n, k) / math.comb(n + sum(none.values()), k) if k else 1.0
+def _runs_with(trait: Trait, values: Collection[str]) -> set[str]:
+    return {seen.run for seen in trait.seen if seen.value in values}
 
 
 def _runs(trait: Trait) -> set[str]:
@@ -212,8 +221,8 @@ def _runs(trait: Trait) -> set[str]:
 
 
 def _confidence(before: Trait, after: Trait) -> Confidence:
-    """One run may have met one machine of several."""
-    several = min(len(_runs(before)), len(_runs(after))) >= _RUNS
+    """A few runs may have met one machine of several: three of each side come so by chance one time in twenty."""
+    several = min(len(_runs(before)), len(_runs(after))) >= FEWEST
     return Confidence.HIGH if several else Confidence.MEDIUM
 
 

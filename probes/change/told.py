@@ -34,7 +34,9 @@ _SURE = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
 
 def findings(looked_at: Sequence[Change], case: str, marks: Sequence[Mark] = ()) -> tuple[Finding, ...]:
-    """Of `compared`; at least one. `case`: the id that the findings are filed under, such as `smoke/baseline`."""
+    """Of `compared`; at least one. `case`: the id that the findings are filed under, such as `smoke/baseline`.
+    `marks`: those that can be of this target, in whatever time.
+    """
     changed = [change for change in looked_at if change.outcome is Outcome.CHANGED]
     if changed:
         parties = _by_party(changed, looked_at)
@@ -51,7 +53,7 @@ def rows(looked_at: Sequence[Change], marks: Sequence[Mark] = ()) -> tuple[Row, 
         first = group[0]
         made.append(
             Row(
-                first.of, where_of(group), counted(first.before), counted(first.after),
+                first.of, where_of(group), counted([change.before for change in group]), counted([change.after for change in group]),
                 Verdict.PASS if meant else Verdict.WARN, f"{first.why}{'; as marked' if meant else ''}",
             )
         )  # fmt: skip
@@ -164,7 +166,7 @@ def _changed(
 def _anybodys(unsure: Sequence[Change]) -> str:
     names = sorted({change.of for change in unsure})
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}: the origin's as well, as far as this route shows"
+    return f"{', '.join(names[:_SHOWN])}{more}: may be the origin's doing as well"
 
 
 def _word(number: int) -> str:
@@ -186,7 +188,9 @@ def _surely(change: Change) -> str:
         if since
         else ""
     )
-    one = "; one run may have met one machine of several" if change.confidence is Confidence.MEDIUM else ""
+    one = (
+        "; so few runs may have met one machine of several" if change.confidence is Confidence.MEDIUM else ""
+    )
     return f"{change.why}{when}{one}"
 
 
@@ -208,7 +212,7 @@ def _explains(mark: Mark, change: Change) -> bool:
 
 def _mark_in_words(mark: Mark) -> str:
     who = f" by {mark.author}" if mark.author else ""
-    return f"{_clock(mark.at)}, “{mark.text}”{who} ({mark.source}); that it did this is likely, not proven"
+    return f"{_clock(mark.at)}, '{mark.text}'{who} ({mark.source}); that it did this is likely, not proven"
 
 
 # --- nothing changed -------------------------------------------------------------------------------------

@@ -46,12 +46,13 @@ def side_by_side(group: Sequence[Change]) -> str:
 
 
 def _valued(trait: Trait) -> str:
-    values = [value or ("none" if trait.of.startswith(HEADER) else "?") for value in trait.values]
+    values = [value or "absent" for value in trait.values]
     return " or ".join(values[:_VALUES]) + (" …" if len(values) > _VALUES else "")
 
 
-def counted(trait: Trait) -> str:
-    return f"{_valued(trait)} ({trait.n})"
+def counted(sides: Sequence[Trait]) -> str:
+    """Of one group the side before, or after: the same values in all."""
+    return f"{_valued(sides[0])} ({sum(side.n for side in sides)})"
 
 
 def in_words(group: Sequence[Change]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -19,8 +20,23 @@ from probes.change.differences import Outcome, compared, differences
 from probes.change.fingerprint import fingerprint
 from probes.change.told import findings
 from probes.conduct import Order, conduct
+from probes.document import from_document, to_document
 from probes.kinds.conclude import conclude
-from probes.model import Ask, Call, Confidence, Figure, Layer, Timeline, Trial, Verdict
+from probes.memory import Memory
+from probes.model import (
+    Ask,
+    Began,
+    Call,
+    Called,
+    Confidence,
+    Figure,
+    Finished,
+    Found,
+    Layer,
+    Timeline,
+    Trial,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from random import Random
@@ -149,13 +165,24 @@ def test_noise_is_no_change(name):
 
 
 def test_every_answer_of_two_runs_is_enough():
-    """With two runs a side one answer in each will do, and the edge is not one machine by chance."""
+    """With two runs a side one answer in each will do; with three it is no one machine by chance."""
     before, after = [run([good()], n) for n in (0, 1)], [run([good({"server": "nginx"})], n) for n in (2, 3)]
     found = differences(fingerprint(before), fingerprint(after))
     assert {change.of for change in found} == {"header server", "products on the way"}
-    assert {change.confidence for change in found} == {Confidence.HIGH}
+    assert {change.confidence for change in found} == {Confidence.MEDIUM}
     assert {change.between for change in found} == {(before[1].finished, after[0].started)}
     assert differences(fingerprint(before), fingerprint(after[:1])) == ()
+    more = [*before, run([good()], 9)], [*after, run([good({"server": "nginx"})], 10)]
+    assert {c.confidence for c in differences(*map(fingerprint, more))} == {Confidence.HIGH}
+
+
+@pytest.mark.parametrize("new, changed", [(1, False), (2, False), (5, True)])
+def test_a_run_that_meets_one_machine_counts_as_one(new, changed):
+    """However many answers it has: of two machines one may well not have been met before."""
+    old = [run(each(good(), 20), n) for n in range(6)]
+    other = [run(each(good({"x-a": "1"}), 20), n) for n in range(6, 6 + new)]
+    rest = [run(each(good(), 20), n) for n in range(20, 26 - new)]
+    assert (changes(old, [*other, *rest]) != set()) is changed
 
 
 def test_other_questions_say_nothing():
@@ -286,6 +313,31 @@ def test_what_a_server_says_is_short_and_harmless(text):
         shown += [found.title, *(line for _, line in found.detail)]
     assert all(line.isprintable() for line in shown)
     assert max(map(len, shown)) < 2000
+
+
+def test_stored_runs_look_as_they_did(memory):
+    """From a file, and from the canary's database."""
+    answers = [
+        tls(),
+        good(),
+        streamed({"content-encoding": "gzip"}, accepts="gzip"),
+        exchange(404, NGINX, HTML),
+    ]
+    made = run(answers, found=[cutoff(cutoff=125.0)])
+    assert fingerprint(
+        [from_document(json.loads(json.dumps(to_document(made, chunks=True))))]
+    ) == fingerprint([made])
+    sink = memory.recording()
+    began = replace(made, calls=(), findings=(), verdict=Verdict.INCONCLUSIVE)
+    for event in (Began(began), *map(Called, made.calls), *map(Found, made.findings), Finished(made)):
+        sink(event)
+    assert fingerprint([memory.load(made.id)]) == fingerprint([made])
+
+
+@pytest.fixture
+def memory(reports):
+    with Memory.open() as opened:
+        yield opened
 
 
 def test_a_thousand_headers_a_second_are_no_change():
