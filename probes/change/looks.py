@@ -33,6 +33,8 @@ _CACHES = (
     "x-proxy-cache",
     "x-varnish-cache",
 )
+_WORD = re.compile(r"\s*[A-Za-z_]+")
+_BY_CHANCE = re.compile(r"hit|miss|expired|stale|updating|revalidated|refresh")
 _VALUED = frozenset(
     {
         "server", "via", "alt-svc", "strict-transport-security", "x-powered-by", "content-type", "cache-control", "vary",
@@ -70,11 +72,12 @@ def stable(name: str, values: Sequence[str]) -> str:
 
 
 def cache_status(exchange: Exchange) -> str | None:
-    """What the first cache header says, without whose machine it was: `HIT`, `Miss from cloudfront`."""
+    """What the first cache header says of the rule, not of this answer: whether it was kept already is chance."""
     for name in _CACHES:
         for value in exchange.headers.get(name, ()):
-            word = re.match(r"\s*[A-Za-z_]+(?: from cloudfront)?", value)
-            return f"{name}: {shown(word.group().strip()).lower() if word else 'other'}"
+            word = _WORD.match(value)
+            said = shown(word.group().strip().lower()) if word else "other"
+            return f"{name}: {'hit or miss' if _BY_CHANCE.search(said) else said}"
     return None
 
 

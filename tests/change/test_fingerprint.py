@@ -18,7 +18,7 @@ from labruns import CLOCK, served
 from probes.canary import Mark
 from probes.change.differences import Outcome, compared, differences
 from probes.change.fingerprint import fingerprint
-from probes.change.told import findings
+from probes.change.told import findings, rows
 from probes.conduct import Order, conduct
 from probes.document import from_document, to_document
 from probes.kinds.conclude import conclude
@@ -111,7 +111,7 @@ CHANGED = {
     "a header gone": (each(good({"x-envoy-upstream-service-time": "7"})), each(good()), {("header x-envoy-upstream-service-time", ("there",), ("",)), ("products on the way", ("Cloudflare → Envoy",), ("Cloudflare",))}),
     "another value": (each(good({"alt-svc": 'h3=":443"'})), each(good({"alt-svc": "clear"})), {("header alt-svc", ('h3=":443"',), ("clear",))}),
     "another cookie": (headers("set-cookie", "node_1_2=1", "node_3_2=2", "node_4_2=3"), headers("set-cookie", "sticky=1", "sticky=2", "sticky=3"), {("header set-cookie", ("node_*_*",), ("sticky",))}),
-    "cache status": (each(good({"cf-cache-status": "DYNAMIC"})), each(good({"cf-cache-status": "MISS"})), {("cache status", ("cf-cache-status: dynamic",), ("cf-cache-status: miss",))}),
+    "cache status": (each(good({"cf-cache-status": "DYNAMIC"})), each(good({"cf-cache-status": "MISS"})), {("cache status", ("cf-cache-status: dynamic",), ("cf-cache-status: hit or miss",))}),
     "HTTP version": (each(good(http_version="HTTP/1.1")), each(good(http_version="HTTP/2")), {("HTTP version", ("HTTP/1.1",), ("HTTP/2",))}),
     "TLS version": (each(tls()), each(tls(version="TLSv1.2")), {("TLS version", ("TLSv1.3",), ("TLSv1.2",))}),
     "ALPN": (each(tls()), each(tls(alpn=None)), {("ALPN", ("h2",), ("none",))}),
@@ -148,6 +148,7 @@ SILENT = {
     "a machine's name in via": (headers("via", *each("1.1 8a7bc1d2e3f4a5b6.cloudfront.net (CloudFront)")), headers("via", *each("1.1 0011aabbccdd9988.cloudfront.net (CloudFront)"))),
     "a machine's name in server": (headers("server", *each("ECAcc (sac/2512)")), headers("server", *each("ECAcc (dcb/7F3B)"))),
     "cache states that mix": (headers("cf-cache-status", "MISS", "HIT", "HIT", "MISS"), headers("cf-cache-status", "HIT", "HIT", "HIT", "EXPIRED")),
+    "what a cache happened to have": (headers("x-cache", *each("Miss from cloudfront")), headers("x-cache", *each("RefreshHit from cloudfront"))),
     "a value of its own each time": (headers("permissions-policy", "a", "b", "c"), headers("permissions-policy", "d", "e", "f")),
     "two answers of one run": (each(good(), 2), each(good({"server": "nginx"}), 2)),
     "one new answer of forty": (each(good(), 40), [*each(good(), 39), good({"x-new": "1"})]),
@@ -283,6 +284,19 @@ def test_a_mark_explains_what_came_with_it(minutes, meant):
     assert (found.code == "ok") is meant
     assert (found.verdict is Verdict.PASS) is meant
     assert any("rule off" in text for _, text in found.detail) is meant
+
+
+def test_the_lines_of_the_table():
+    """What changed is a line each, told once for all forms of answer; the rest is counted, and nothing is never a pass."""
+    old, new = [*each(good()), *each(streamed())], [*each(good({"x-a": "1"})), *each(streamed({"x-a": "1"}))]
+    before, after = fingerprint([run(old)]), fingerprint([run(new, 1)])
+    changed, rest = rows(compared(before, after))
+    assert (changed.what, changed.before, changed.after) == ("header x-a", "absent (6)", "there (6)")
+    assert (changed.verdict, rest.verdict) == (Verdict.WARN, Verdict.PASS)
+    assert "event streams of chat/completions, whole answers of chat/completions" in changed.where
+    mark = Mark(START + timedelta(minutes=20), "header on")
+    assert {row.verdict for row in rows(compared(before, after), [mark])} == {Verdict.PASS}
+    assert [row.verdict for row in rows(compared(before, ()))] == [Verdict.INCONCLUSIVE]
 
 
 # --- whatever a server says ------------------------------------------------------------------------------
