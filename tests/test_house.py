@@ -32,6 +32,7 @@ LAYERS = {
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients lab",
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
+    "before and after": "change",
     "the canary": "alerts watch marks",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
