@@ -46,6 +46,10 @@ def run(arguments: Namespace) -> int:
     outputs.check(arguments)
     if not arguments.no_store:
         store.check()
+    if arguments.baseline is not None:
+        from probes.change.command import baseline
+
+        order = replace(order, against=baseline(arguments, order.target))
     with _progress() as sink:
         done = conduct(order, Secrets(), (sink,))
     if not arguments.no_store:
@@ -69,6 +73,11 @@ def plan(arguments: Namespace) -> int:
     from probes.reporters.plan import Row, report
 
     order = _order(arguments)
+    held = None
+    if arguments.baseline is not None:
+        from probes.change.command import baseline, foretell
+
+        held = baseline(arguments, order.target)
     ahead = planned(order, Secrets())
     rows = [
         Row(
@@ -81,6 +90,8 @@ def plan(arguments: Namespace) -> int:
         for case in ahead.cases
     ]
     report(rows, ahead.skipped, order.target, prices(order.target), sys.stdout)
+    if held is not None:
+        foretell(held, ahead.cases)
     return 0
 
 
@@ -116,6 +127,12 @@ def report(arguments: Namespace) -> int:
         return fired_command.with_rules(stored, arguments)
     outputs.show(stored, arguments)
     return 0
+
+
+def compare(arguments: Namespace) -> int:
+    from probes.change.command import run as compared
+
+    return compared(arguments)
 
 
 def classify(arguments: Namespace) -> int:

@@ -24,6 +24,7 @@ class Side:
     until: datetime
     target: str
     vantage: str | None = None
+    time_scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`marks`: those from the end of `before` to the end of `after`. `verdict`: `fail` where something got worse,
-    `inconclusive` where that can't be told or there was nothing to compare, else `warn` or `pass`.
+    `inconclusive` where that can't be told or there was nothing to compare, else `warn` or `pass`. `left_out`: what
+    was not compared, in words.
     """
 
     before: Side
@@ -101,3 +103,4 @@ class Comparison:
     findings: tuple[Finding, ...]
     verdict: Verdict
     marks: tuple[Mark, ...] = ()
+    left_out: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2
-SUITES = "identity, smoke, edge, long, streams, keepalive, burst"
+SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst"
 """The bundled ones; listed here because reading them takes YAML."""
 
 
@@ -69,6 +69,7 @@ def parser() -> Parser:
         _watch,
         _mark,
         _report,
+        _compare,
         _classify,
         _calibrate,
         _explain,
@@ -100,6 +101,7 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     flags.target(parser)
     flags.choices(parser)
+    flags.baseline(parser)
     flags.reports(parser)
     parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
     parser.add_argument(
@@ -112,6 +114,7 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     flags.target(parser)
     flags.choices(parser)
+    flags.baseline(parser)
 
 
 def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -165,6 +168,24 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.database(parser)
     flags.fired(parser)
     flags.reports(parser)
+
+
+def _compare(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "compare", "say what changed for customers between two states of a service; sends nothing"
+    )
+    about = (
+        "a run's id or file, FROM..TO, a time (14:05 is this machine's), the text of a mark, or a baseline"
+    )
+    parser.add_argument("a", metavar="A", help=f"before: {about}")
+    parser.add_argument(
+        "b", nargs="?", metavar="B", help="after: the same (default: what came after A, a time or a mark)"
+    )
+    parser.add_argument("--target", metavar="NAME", help="only runs of this target")
+    flags.slower(parser)
+    parser.add_argument("--json", metavar="FILE", help="the comparison as JSON; - for standard output")
+    parser.add_argument("--markdown", metavar="FILE", help="the table, for a pull request")
+    flags.database(parser)
 
 
 def _classify(commands: argparse._SubParsersAction[Parser]) -> None:

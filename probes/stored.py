@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from probes import store
 from probes.document import to_document
 from probes.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
+    from probes.canary import Mark
     from probes.memory import Memory
     from probes.model import Run
 
 _LOOKED_AT = 1000
 """Outcomes of a case, each of one client in one run."""
+_BEGAN = re.compile(r"(\d{8}-\d{6})-[0-9a-z]+")
 
 
 def load(id_or_path: str, url: str | None = None) -> Run:
@@ -64,3 +68,43 @@ def _memory(url: str | None = None) -> Memory:
     from probes.memory import Memory  # noqa: PLC0415 - a run in a file needs none of it
 
     return Memory.open(url, make=False)
+
+
+class Archive:
+    """All runs that are kept, in files and in the database, and the marks; close it after use."""
+
+    def __init__(self, url: str | None = None) -> None:
+        there = url is not None or (store.database_file().is_file() and find_spec("sqlalchemy") is not None)
+        self._memory = _memory(url) if there else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._memory is not None:
+            self._memory.close()
+
+    def load(self, id_or_path: str) -> Run:
+        """As `load`."""
+        in_file = store.path_of(id_or_path).exists() or store.is_path(id_or_path)
+        return store.load(id_or_path) if in_file or self._memory is None else self._memory.load(id_or_path)
+
+    def names(self, since: datetime, until: datetime) -> Sequence[str]:
+        """Ids of the runs that began in that time, the oldest first; of a file its name says when, to the second."""
+        files = {path.stem: at for path in store.newest_first() if (at := _began(path.stem)) is not None}
+        found = {name: at for name, at in files.items() if since.replace(microsecond=0) <= at < until}
+        stored = self._memory.runs(since, until) if self._memory is not None else {}
+        both = stored | found
+        return sorted(both, key=lambda name: (both[name], name))
+
+    def marks(self) -> Sequence[Mark]:
+        """In the order of time; none without a database."""
+        return [] if self._memory is None else self._memory.marks(datetime.min.replace(tzinfo=UTC))
+
+
+def _began(name: str) -> datetime | None:
+    found = _BEGAN.fullmatch(name)
+    try:
+        return datetime.strptime(found[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC) if found else None
+    except ValueError:
+        return None

@@ -103,23 +103,23 @@ class Memory:
         with self._database.reading() as connection:
             return loading.load(connection, run_id, str(self._database.name))
 
+    def runs(self, since: datetime, until: datetime) -> dict[str, datetime]:
+        """Id and begin of those that began in that time and are over."""
+        with self._database.reading() as connection:
+            return loading.over(connection, since, until)
+
     def history(self, case_id: str, limit: int = 100, *, target: str | None = None) -> list[Outcome]:
         """What came of a case for each client, newest first, of runs that ended or were cut off."""
         table = schema.outcomes
         where = [table.c.case_id == case_id, *([table.c.target == target] if target is not None else [])]
-        newest = (
-            select(table)
-            .where(*where)
-            .order_by(table.c.at.desc(), table.c.run.desc(), table.c.n)
-            .limit(limit)
-        )
+        newest = select(table).where(*where).order_by(table.c.at.desc(), table.c.run.desc(), table.c.n)
         with self._database.reading() as connection:
             return [
                 Outcome(
                     r.run, r.at, r.case_id, r.client, r.route, r.code, Verdict(r.verdict), Layer(r.layer),
                     r.product, r.vendor_code, r.ttft, r.tpot, r.total,
                 )
-                for r in connection.execute(newest)
+                for r in connection.execute(newest.limit(limit))
             ]  # fmt: skip
 
     def passed(

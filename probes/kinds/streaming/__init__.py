@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, NOT_ASKED, asked_for, judged_or_astray
+from probes.kinds.completion import (
+    AGAIN,
+    ANSWER_PATIENCE,
+    MOST_REPEATS,
+    NOT_ASKED,
+    asked_for,
+    judged_or_astray,
+)
 from probes.kinds.completion import bound as bound_of_one
 from probes.kinds.conclude import by_outcome, conclude, is_good
 from probes.kinds.promised import missed
@@ -191,6 +198,12 @@ SPEC = KindSpec(
     flow=streaming,
     about="a streamed completion, proven by its end marker, with its clocks",
     bound=bound,
-    defaults={"cap": 32, "patience": ANSWER_PATIENCE, "recipe": "hello", "deadline": None},
-    limits={"cap": (1, 100_000), "patience": (0.1, 3600), "recipe": RECIPES, "deadline": (0.1, 3600)},
+    defaults={"cap": 32, "patience": ANSWER_PATIENCE, "recipe": "hello", "deadline": None, "repeats": 1},
+    limits={
+        "cap": (1, 100_000),
+        "patience": (0.1, 3600),
+        "recipe": RECIPES,
+        "deadline": (0.1, 3600),
+        "repeats": (1, MOST_REPEATS),
+    },
 )
