@@ -50,6 +50,14 @@ class Turn:
     reason: str | None = None
     spend: Spend | None = None
 
+    @property
+    def why(self) -> str:
+        """`reason` behind the word for it, which it may begin with itself."""
+        word = self.missed.value if self.missed is not None else str(self.verdict or "inconclusive")
+        if not self.reason:
+            return word
+        return self.reason if self.reason.startswith(f"{word} ") else f"{word}: {self.reason}"
+
 
 class About(StrEnum):
     """Whom an alert speaks of."""
@@ -133,7 +141,9 @@ class Told(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One message about an alert to one sink; kept until it is delivered."""
+    """One message about an alert to one sink; kept until it is delivered, or `dropped`, as the sink took a later one of
+    the alert. `refused`: at its last try, for good.
+    """
 
     id: str
     alert: Alert
@@ -144,10 +154,44 @@ class Notice:
     next_try: datetime | None = None
     delivered: datetime | None = None
     fault: str | None = None
+    refused: bool = False
+    dropped: datetime | None = None
+
+    @property
+    def settled(self) -> datetime | None:
+        """Since when it is to be sent no more."""
+        return self.delivered or self.dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """That a server asked to be left alone for a while. Of one target the last one counts; one that a person ended has
+    an earlier `until`.
+    """
+
+    target: str
+    asked: datetime
+    until: datetime
+    why: str
+
+
+_OF_ANY_NOTICE = frozenset({401, 404, 405, 407, 408, 410, 425, 429})
+"""Refusals for the address's or the moment's sake: another notice meets the same."""
 
 
 class Undelivered(Exception):  # noqa: N818 - as the metric is called
-    """A sink did not take a notice; the text says why, without any secret."""
+    """A sink did not take a notice; the text says why, without any secret. `refused`: it will not take this one later
+    either, and others perhaps.
+    """
+
+    def __init__(self, why: str, *, refused: bool = False) -> None:
+        super().__init__(why)
+        self.refused = refused
+
+    @classmethod
+    def answered(cls, status: int) -> Undelivered:
+        """By a status that is none of a sink that took it."""
+        return cls(f"answered {status}", refused=400 <= status < 500 and status not in _OF_ANY_NOTICE)
 
 
 Deliver = Callable[[Notice], None]

@@ -111,8 +111,9 @@ def _canary(found: Checkup, secrets: Secrets | None) -> None:
         return
     found.count("entries of the canary", len(watched.canary.entries))
     if secrets is not None:
-        for variable, what in canary.variables(watched.canary):
-            found.read(partial(secrets.value, variable, what))
+        for named in canary.variables(watched.canary):
+            found.read(partial(watched.value, named, secrets))
+        found.read(partial(watched.database_url, secrets))
 
 
 def _copied_pages(found: Checkup) -> None:

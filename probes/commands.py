@@ -104,17 +104,27 @@ def watch(arguments: Namespace) -> int:
     return watched(arguments)
 
 
+def mark(arguments: Namespace) -> int:
+    from probes.marks.command import run as marked
+
+    return marked(arguments)
+
+
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.marks import fired_command
     from probes.stored import load
 
     outputs.check(arguments)
+    fired_command.check(arguments, "rejudge")
     stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
         from probes.rejudge.command import again
 
         return again(stored, arguments)
+    if arguments.fired:
+        return fired_command.with_rules(stored, arguments)
     outputs.show(stored, arguments)
     return 0
 

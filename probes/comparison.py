@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from probes.canary import Mark
-from probes.model import Figure, Finding, Verdict
+from probes.model import Figure, Finding, Layer, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +28,47 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """One value of a trait as `n` answers of one run to one question showed it.
+
+    `value`: of a header "" is its absence. `asked`: the same in every run that asks the same. `layer`, `product`: whose
+    doing it is, where the answer tells. `began`, `ended`: of the run.
+    """
+
+    value: str
+    n: int
+    asked: str
+    run: str
+    began: datetime
+    ended: datetime
+    layer: Layer = Layer.UNKNOWN
+    product: str | None = None
+    evidence: tuple[str, ...] = ()
+    """Exchange ids, a few."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trait:
     """One thing that can be told of the edge from outside, such as the header `server` of its answers.
 
-    `of`: what it belongs to, such as "server header", "certificate issuer", "measured cutoff". `where`: the route,
-    client, or form of answer, in words; "" for all. `values`: everything that was seen of it, sorted; of a header "" is
-    its absence. `n`: answers that it was read from.
+    `of`: what it belongs to, such as "header server", "certificate issuer", "measured cutoff". `where`: the client, or
+    form of answer, in words; "" for all.
     """
 
     of: str
     where: str
-    values: tuple[str, ...]
-    n: int
-    evidence: tuple[str, ...] = ()
-    """Exchange ids, a few."""
+    route: str
+    seen: tuple[Seen, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Everything that was seen of it, sorted."""
+        return tuple(sorted({each.value for each in self.seen}))
+
+    @property
+    def n(self) -> int:
+        """Answers that it was read from."""
+        return sum(each.n for each in self.seen)
 
 
 @dataclass(frozen=True, slots=True)

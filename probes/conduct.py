@@ -76,7 +76,11 @@ def plan(order: Order, secrets: Secrets) -> Plan:
     for case in built:
         _check_deadline(case, order.clock)
     keyed = _keyed(order.target, secrets)
-    chosen = [recalled(replace(case, keyed=keyed)) for case in ready if case is not None]
+    chosen = [
+        recalled(replace(case, keyed=keyed, time_scale=order.clock.scale))
+        for case in ready
+        if case is not None
+    ]
     return Plan(tuple(suite.name for suite in suites), tuple(chosen), tuple(skipped), seed)
 
 

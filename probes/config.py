@@ -21,6 +21,7 @@ from probes.target_flags import assignments, normal, target_from_flags
 from probes.target_rules import ENDPOINTS, IN_ENVIRONMENT, problems
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = [
@@ -153,13 +154,20 @@ def _only_target() -> Path:
     raise UsageError(f"which target? say --target NAME; ./{TARGETS} holds {known}")
 
 
-def refuse_literal_secrets(path: Path, lines: strict_yaml.Lines) -> None:
-    """Comments too; before anything of the file is repeated in a message."""
+def refuse_literal_secrets(
+    path: Path,
+    lines: strict_yaml.Lines,
+    variables: re.Pattern[str] | None = None,
+    instead: str = "key_env: PROD_KEY",
+) -> None:
+    """Comments too; before anything of the file is repeated in a message. `variables`: how the file may name some in the
+    place of a secret.
+    """
     for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
-        if looks_like_key(text):
+        if looks_like_key(variables.sub("", text) if variables is not None else text):
             here = (at for at, line in lines.items() if line == number)
             key = strict_yaml.key_path(max(here, key=len, default=()))
-            said = f"looks like a secret; {IN_ENVIRONMENT}: name the variable here (key_env: PROD_KEY)"
+            said = f"looks like a secret; {IN_ENVIRONMENT}: name the variable here ({instead})"
             raise ConfigError(said, path=path, line=number, key=key)
 
 

@@ -14,6 +14,24 @@ def database(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def token(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--token-env",
+        metavar="VAR",
+        help="variable that holds a token that may read Cloudflare's API (default: CLOUDFLARE_API_TOKEN)",
+    )
+
+
+def fired(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    group = parser.add_argument_group("the rule that refused, by the ray of the answer")
+    group.add_argument(
+        "--fired", action="store_true", help="ask Cloudflare's firewall events which rule fired; needs --zone"
+    )
+    group.add_argument("--zone", metavar="ID", help="of the zone that refused: 32 hexadecimal digits")
+    token(group)
+    return group
+
+
 def baseline(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline",

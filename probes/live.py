@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from probes.signatures import Catalogue
     from probes.stop import Stop
 
-_SILENT_IN_A_ROW = 2
+SILENT_IN_A_ROW = 2
 _LESSONS = 3
 """Parameters of ours that one request may be refused for, one after the other."""
 SHORTEST = 1.5
@@ -103,7 +103,7 @@ class Live:
     def _refusal(self) -> NotSent | None:
         if self._bench.stop.reason is not None:
             return NotSent.INTERRUPTED
-        return NotSent.UNAVAILABLE if self._silent >= _SILENT_IN_A_ROW else None
+        return NotSent.UNAVAILABLE if self._silent >= SILENT_IN_A_ROW else None
 
     def _note(self, call: Call) -> None:
         last = call.last

@@ -194,6 +194,12 @@ CATALOGUE: Mapping[str, Row] = {
             "When the configuration in use was read.",
         ),
         Row(
+            "edgeprobe_config_reloads_total",
+            "counter",
+            "Times the configuration was read, at the start, after a change and for each SIGHUP: taken over, or refused.",
+            {"result": ("taken", "refused")},
+        ),
+        Row(
             "edgeprobe_must_fail_enabled",
             "gauge",
             "1 where a planted fault is looked for at intervals, 0 where that is switched off.",

@@ -365,6 +365,8 @@ class Case:
     """A key is configured and set, or the target is keyless: requests with `key="target"` can be sent."""
     seconds: float | None = None
     """That it may spend on asking, by its suite; `None` is as long as it takes."""
+    time_scale: float = 1.0
+    """Of its run, for the commands that its findings name."""
 
     @property
     def rng(self) -> Random:

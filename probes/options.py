@@ -6,6 +6,8 @@ Each command is in `commands`, imported when it is run: `--help` loads neither a
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from probes import __version__, flags
@@ -19,6 +21,9 @@ SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst"
 """The bundled ones; listed here because reading them takes YAML."""
 
 
+_TIMES, _AGO = frozenset({"--at", "--since"}), re.compile(r"-\d\w*", re.ASCII)
+
+
 class Parser(argparse.ArgumentParser):
     """Says the nearest valid word for a wrong one."""
 
@@ -30,10 +35,21 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message}\n")
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: None = None) -> argparse.Namespace:  # type: ignore[override]
-        found, unknown = self.parse_known_args(args, namespace)
+        found, unknown = self.parse_known_args(_joined(sys.argv[1:] if args is None else args), namespace)
         if unknown:
             (getattr(found, "parser", None) or self).error(f"unrecognized arguments: {' '.join(unknown)}")
         return found
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """`--at -10m` as `--at=-10m`: argparse takes what begins with a dash for a flag."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in _TIMES and _AGO.fullmatch(word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def parser() -> Parser:
@@ -51,6 +67,7 @@ def parser() -> Parser:
         _run,
         _plan,
         _watch,
+        _mark,
         _report,
         _compare,
         _classify,
@@ -113,6 +130,33 @@ def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
 
 
+def _mark(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "mark", "say what was changed and when, so that it stands beside what the canary saw"
+    )
+    parser.add_argument("text", nargs="?", metavar="TEXT", help='what was changed, such as "bot rule off"')
+    parser.add_argument(
+        "--at", metavar="TIME", help="14:05, 2026-11-30T14:05:00Z or -10m, ten minutes ago (default: now)"
+    )
+    parser.add_argument("--baseline", metavar="NAME", help="what was before it goes by this name from now on")
+    parser.add_argument("--author", metavar="WHO", help="(default: the user here)")
+    parser.add_argument("--list", action="store_true", help="show the marks there are")
+    parser.add_argument(
+        "--import",
+        dest="log",
+        choices=("cloudflare",),
+        help="take the changes of the CDN's audit log as marks",
+    )
+    parser.add_argument("--account", metavar="ID", help="whose audit log to import")
+    parser.add_argument("--zone", metavar="NAME", help="import only what this zone, or the account, changed")
+    parser.add_argument(
+        "--since", metavar="TIME", help="of --list (default: 7d) and --import (default: 24h); as --at"
+    )
+    parser.add_argument("--target", metavar="NAME", help="only this one is changed (default: any)")
+    flags.token(parser)
+    flags.database(parser)
+
+
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(commands, "report", "show a stored run again")
     parser.add_argument("run", metavar="RUN", help="its id, or a file")
@@ -122,6 +166,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge its answers again by today's signatures, and say what changed; sends and stores nothing",
     )
     flags.database(parser)
+    flags.fired(parser)
     flags.reports(parser)
 
 
@@ -145,7 +190,9 @@ def _compare(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
-        commands, "classify", "say who made a pasted error, whose move it is, and what to do; sends nothing"
+        commands,
+        "classify",
+        "say who made a pasted error, whose move it is, and what to do; sends nothing but by --fired",
     )
     parser.add_argument(
         "file",
@@ -156,6 +203,9 @@ def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--reply", action="store_true", help="write the text to send to the customer instead")
     parser.add_argument(
         "--target", metavar="NAME", help="also ask this target's own signatures (see calibrate)"
+    )
+    flags.fired(parser).add_argument(
+        "--since", metavar="TIME", help="when it was refused, at the earliest, such as -2h (default: 24h)"
     )
 
 
@@ -227,14 +277,18 @@ def _store(commands: argparse._SubParsersAction[Parser]) -> None:
     stats.add_argument("--json", metavar="FILE", help="the same as JSON; - for standard output")
     prune = _command(actions, "prune", "delete what is old; figures by the day stay")
     prune.add_argument(
-        "--raw-days", type=flags.days, default=30.0, metavar="N", help="of any run (default: 30)"
+        "--raw-days",
+        type=flags.days,
+        metavar="N",
+        help="of any run (default: as configs/canary.yaml says, 30)",
     )
     prune.add_argument(
         "--failed-days",
         type=flags.days,
-        default=365.0,
         metavar="N",
-        help="of those with a failure (default: 365)",
+        help="of those with a failure (default: as configs/canary.yaml says, 365)",
     )
-    for action in (stats, prune):
+    resume = _command(actions, "resume", "ask a target again whose server asked for a pause")
+    resume.add_argument("target", metavar="TARGET", help="its name, as stats shows it")
+    for action in (stats, prune, resume):
         flags.database(action)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from probes.wait_hints import LONGEST_QUOTA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from probes.clock import Clock
     from probes.ledger import Ledger
@@ -37,12 +37,14 @@ class Pause:
 
 class Pace:
     """`limits` may be replaced while runs are under way. `day`: what all runs may spend together, beside each its own
-    budget. `lock` guards everything that runs share here, the day's ledger too.
+    budget. `keep` hears of each pause, its seconds and why. `lock` guards everything
+    that runs share here, the day's ledger too.
     """
 
     def __init__(self, limits: Limits, clock: Clock) -> None:
         self.limits = limits
         self.day: Ledger | None = None
+        self.keep: Callable[[float, str], object] | None = None
         self.lock = threading.RLock()
         self._clock = clock
         self._freed = threading.Condition(self.lock)
@@ -115,6 +117,13 @@ class Pace:
         with self.lock:
             if seconds <= LONGEST_QUOTA and (self._pause is None or until > self._pause.until):
                 self._pause = Pause(until, why)
+                if self.keep is not None:
+                    self.keep(seconds, why)
+
+    def resume(self) -> None:
+        """The pause is over: a person says so."""
+        with self.lock:
+            self._pause = None
 
     @property
     def paused(self) -> Pause | None:
@@ -123,9 +132,3 @@ class Pace:
             if self._pause is not None and self._pause.until <= self._clock.now():
                 self._pause = None
             return self._pause
-
-    @property
-    def left(self) -> float:
-        """Seconds of the pause."""
-        pause = self.paused
-        return 0.0 if pause is None else max(pause.until - self._clock.now(), 0.0)

@@ -146,7 +146,7 @@ def in_words(seconds: float) -> str:
     for unit, length, until in (
         ("s", 1, 180),
         ("min", 60, 7200),
-        ("h", 3600, 4 * 86400),
+        ("h", 3600, 2 * 86400),
         ("days", 86400, 5 * 31557600),
     ):
         if seconds < until:

@@ -75,6 +75,7 @@ IDLE = [
     "edgeprobe_tainted_samples_total",
     "edgeprobe_turns_total",
     "edgeprobe_config_last_reload_success_timestamp_seconds",
+    "edgeprobe_config_reloads_total",
     "edgeprobe_store_errors_total",
 ]
 """Looked up when something is wrong."""

@@ -30,6 +30,7 @@ COMMANDS = {
     ("calibrate", "--help"): set(),
     ("store", "stats", "--help"): set(),
     ("watch", "--help"): set(),
+    ("mark", "--help"): set(),
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,
     ("init", "new"): FILES,

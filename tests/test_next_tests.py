@@ -206,6 +206,15 @@ CHOSEN = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("suite", "command"), [("streams", "streams"), ("smoke", "smoke"), ("edge", "edge"), ("mine", "smoke")]
+)
+def test_the_suite_is_that_in_which_it_was_found(suite, command):
+    """A fault that shows in long streams does not show in smoke's; a suite of one's own has another name everywhere."""
+    asked = replace(at(WITH_ORIGIN, "streaming"), suite=suite)
+    assert of_finding(DIRECT, asked).command == f"edgeprobe run {command} --target prod --set route=origin"
+
+
 @pytest.mark.parametrize("name", CHOSEN)
 def test_the_command_is_the_test_that_the_words_name(name):
     """Against the very target, with what is not known to be filled in; none where none of ours makes it."""
@@ -225,6 +234,13 @@ def test_what_a_file_lacks_is_said():
         == "the same stream straight to the origin, once the target has a route origin: does it flow there?"
     )
     assert of_finding("more pairs (--set pairs=3)", at(FROM_FILE, "length")).words == "more pairs"
+
+
+@pytest.mark.parametrize("scale, more", [(1.0, ""), (0.02, " --time-scale 0.02")])
+def test_the_lab_is_asked_again_in_its_own_time(scale, more):
+    """A scaled run's timers are of no use to a command at the clock's own pace."""
+    asked = replace(at(FROM_FILE, "length"), time_scale=scale)
+    assert of_finding("more pairs (--set pairs=3)", asked).command == f"edgeprobe run long --target prod --set pairs=3{more}"  # fmt: skip
 
 
 def test_from_the_origin_nobody_is_sent_to_the_origin():
@@ -337,10 +353,11 @@ def test_the_command_of_a_run_tells_whose_fault_it_is(edgeprobe):
             "--no-key",
             "--no-env-proxy",
         ]
-        more = ["--client", "httpx", "--no-store", "--time-scale", "0.05"]
-        failed = edgeprobe("run", "smoke", *flags, "--route", f"origin={served.origin_url}", *more)
+        more = ["--client", "httpx", "--no-store"]
+        route = f"origin={served.origin_url}"
+        failed = edgeprobe("run", "smoke", *flags, "--route", route, *more, "--time-scale", "0.05")
         assert failed.code in {1, 3}, failed.out
         _, *words = tried(failed.out)
-        assert words[-2:] == ["--set", "route=origin"]
+        assert words[-4:] == ["--set", "route=origin", "--time-scale", "0.05"]
         passed = edgeprobe(*words, *more)
         assert passed.code == 0, passed.out

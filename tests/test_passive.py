@@ -212,7 +212,7 @@ def test_a_rate_limit_met_beside_the_question():
     asked = call(limited, client="httpx", label="trace")
     told = found(asked)["ratelimited"]
     assert (told.verdict, told.client) == (Verdict.INCONCLUSIVE, "httpx")
-    assert "asks for 80 h" in dict(told.detail)["seen"]
+    assert "asks for 3.3 days" in dict(told.detail)["seen"]
     assert not passive(case("completion"), [asked], {"ratelimited.no_hint"})
 
 
@@ -274,6 +274,19 @@ def test_an_inner_address(answer, says):
     leak = found(call(answer))["leak.internal_address"]
     assert says in dict(leak.detail)["seen"]
     assert (leak.verdict, leak.layer, leak.observed.k) == (Verdict.WARN, Layer.UNKNOWN, 1)
+
+
+@pytest.mark.parametrize(
+    "other, client",
+    [(None, None), (hop(200, body=GOOD_CHAT), "openai-py")],
+    ids=["nobody else was asked", "another saw none"],
+)
+def test_an_inner_address_that_anybody_sees_is_nobodys_own(other, client):
+    """So that questions asked through one client and through all of them tell it as one."""
+    seen = call(hop(200, body=GOOD_CHAT, x_upstream_addr="10.3.0.17:8000"))
+    beside = [] if other is None else [replace(call(other), trial=replace(seen.trial, client="curl"))]
+    (leak,) = (f for f in passive(case("completion"), [seen, *beside]) if f.code == "leak.internal_address")
+    assert leak.client == client
 
 
 SPOKEN = {

@@ -249,6 +249,17 @@ def test_parameters_that_came_later_have_their_defaults():
     assert changes(stored("smoke"), after) == ()
 
 
+def test_a_run_of_old_is_asked_again_in_its_own_time():
+    """Its cases did not say by how much time was scaled; the run did."""
+    document = to_document(stored("long", "read-timer"), chunks=True)
+    for case in document["replay"]["cases"]:
+        del case["time_scale"]
+    after = rejudge(from_document(document), catalogue(), NOW)
+    tried = [finding.next_test for finding in after.findings if "`" in (finding.next_test or "")]
+    assert tried
+    assert all("--time-scale 0.02" in command for command in tried)
+
+
 def test_what_was_never_asked_keeps_its_reason():
     """A case of an interrupted run, without a call, is not said to be unrecorded: the run itself knew why."""
     run = stored("smoke")

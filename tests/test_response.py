@@ -138,7 +138,7 @@ def test_white_space_in_a_header_says_nothing(value):
         (1.5, "1.5 s"),
         (90.0, "90 s"),
         (600.0, "10 min"),
-        (287441.0, "80 h"),
+        (287441.0, "3.3 days"),
         (30 * 86400.0, "30 days"),
         (1e9, "years"),
         (float("inf"), "years"),

@@ -79,6 +79,8 @@ class Alerting:
                     extra["reasons"] = blindness.counted(extra.get("reasons"), turn)
                     page.words, page.run = blindness.words(extra["reasons"]), turn.run
             for page in opened.all():
+                if True in page.results and turn.ended is not None:
+                    page.outbreak.extra["ended"] = turn.ended.isoformat()
                 if page.results:
                     self._turn_over(page)
         self._delivery.tick()
@@ -146,7 +148,7 @@ class Alerting:
         alert = page.turned(now)
         if alert.state is AlertState.DISMISSED and not page.stored:
             return
-        alert, what = told(page, alert, self._canary, self._memory, now)
+        alert, what = told(page, alert, self._canary, self._memory, self._wall)
         self._book.keep(alert)
         if what is not None:
             self._delivery.tell(alert, what, self._canary.sinks, now)

@@ -81,12 +81,16 @@ class Delivery:
             self._closed = True
 
     def _next(self, sink: str) -> Notice | None:
-        """In order for each alert: that it is over is told after it was opened. One that a sink does not take holds up no
-        other alert's, and what was not tried yet goes first.
+        """In order for each alert: that it is over is told after it was opened, unless the sink refuses to hear that. One
+        that a sink does not take holds up no other alert's, and what was not tried yet goes first.
         """
         mine = sorted((n for n in self._pending.values() if n.sink == sink), key=lambda notice: notice.made)
-        firsts = {notice.alert.id: notice for notice in reversed(mine)}.values()
-        due = [notice for notice in firsts if self._due(notice)]
+        held, due = set(), []
+        for notice in mine:
+            if notice.alert.id not in held and self._due(notice):
+                due.append(notice)
+            if not notice.refused:
+                held.add(notice.alert.id)
         return min(due, key=lambda notice: (notice.tries > 0, notice.made), default=None)
 
     def _due(self, notice: Notice) -> bool:
@@ -99,9 +103,9 @@ class Delivery:
             try:
                 self.sinks[sink](notice)
             except Undelivered as why:
-                self._note(replace(notice, fault=str(why)))
+                self._note(replace(notice, fault=str(why), refused=why.refused))
             else:
-                self._note(replace(notice, delivered=self._wall.now(), fault=None))
+                self._note(replace(notice, delivered=self._wall.now(), fault=None, refused=False))
 
     def _claimed(self, sink: str) -> Notice | None:
         """The next one that is due, with this attempt counted; `None` ends the thread."""
@@ -127,7 +131,15 @@ class Delivery:
                 self._pending[notice.id] = notice
             else:
                 self._pending.pop(notice.id, None)
+                self._drop_before(notice)
             self._memory.notice(notice)
+
+    def _drop_before(self, taken: Notice) -> None:
+        """What the sink refused of the same alert until then: it would open there what is over."""
+        for notice in list(self._pending.values()):
+            if (notice.alert.id, notice.sink) == (taken.alert.id, taken.sink) and notice.made < taken.made:
+                del self._pending[notice.id]
+                self._memory.notice(replace(notice, dropped=taken.delivered))
 
 
 def _severe(alert: Alert) -> int:

@@ -32,9 +32,10 @@ class Memory(Protocol):
 
 
 class Wall(Protocol):
-    """The time of day."""
+    """The time of day. `shown`: that of the machine, which people look at, where the canary's runs faster."""
 
     def now(self) -> datetime: ...
+    def shown(self, at: datetime, /) -> datetime: ...
 
 
 class Confirmed(Protocol):

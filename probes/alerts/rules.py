@@ -21,6 +21,7 @@ _DETERMINISTIC = frozenset(
     }
 )  # fmt: skip
 _DETERMINISTIC_FAMILIES = frozenset({"blocked", "leak"})
+_BLOCK, _CHANCE = (2, 2), (2, 3)
 _OURS = frozenset({"client.trust", "proxy.intercepts"})
 """Of this machine's surroundings: its trust store, its proxy."""
 
@@ -44,7 +45,12 @@ def confirmations(finding: Finding, entry: Entry | None = None) -> tuple[int, in
     """
     if entry is not None and entry.alert is not None:
         return entry.alert.k, entry.alert.n
-    return (2, 2) if _deterministic(finding) else (2, 3)
+    return _BLOCK if _deterministic(finding) else _CHANCE
+
+
+def most_asked(entry: Entry) -> int:
+    """How many results of one turn there are at the most, the first one included."""
+    return entry.alert.n if entry.alert is not None else max(_BLOCK[1], _CHANCE[1])
 
 
 def looks_back(finding: Finding, entry: Entry) -> tuple[int, int]:

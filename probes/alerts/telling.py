@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from probes.alerts.blindness import kinds
 from probes.alerts.outbreak import memory_of
 from probes.alerts.text import Beside, text_of, title_of, words_in
 from probes.alerts.windows import window_at
@@ -17,20 +18,21 @@ from probes.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from probes.alerts.needs import Canary, Memory
+    from probes.alerts.needs import Canary, Memory, Wall
     from probes.alerts.page import Page
     from probes.canary import Alert, Mark
 
+_ROUTE, _ENTRY, _REASON = "route ", "entry ", "reason "
 _MARKED, _MARKS = timedelta(hours=3), 3
 
 
-def told(
-    page: Page, alert: Alert, canary: Canary, memory: Memory, now: datetime
-) -> tuple[Alert, Told | None]:
-    """The alert with its words, and what is to be told of it: that it opened, grew, outlived its maintenance or is over."""
+def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -> tuple[Alert, Told | None]:
+    """The alert with its words, and what is to be told of it: that it opened, grew, has another reason, outlived its
+    maintenance or is over.
+    """
     before, extra = page.alert.state, page.outbreak.extra
     if alert.state is AlertState.RESOLVED:
-        return worded(page, alert, canary, memory, now), Told.RESOLVED
+        return worded(page, _with_all(alert, extra), canary, memory, wall), Told.RESOLVED
     if alert.state is not AlertState.OPEN:
         return alert, None
     what: Told | None = None
@@ -40,13 +42,28 @@ def told(
         extra["outlived"], what = "yes", Told.UPDATED
     hurt = {
         *alert.clients,
-        *(f"route {name}" for name in alert.routes),
-        *(f"entry {e}" for e in alert.entries),
+        *(f"{_ROUTE}{name}" for name in alert.routes),
+        *(f"{_ENTRY}{name}" for name in alert.entries),
+        *(f"{_REASON}{kind}" for kind in kinds(extra.get("reasons"))),
     }
     heard = set(json.loads(extra.get("told", "[]")))
     if hurt - heard:
         extra["told"], what = json.dumps(sorted(hurt | heard)), what or Told.UPDATED
-    return worded(page, alert, canary, memory, now), what
+    return worded(page, alert, canary, memory, wall), what
+
+
+def _with_all(alert: Alert, extra: Mapping[str, str]) -> Alert:
+    """Whoever was told to be hurt hears that it is over, those too that were well before the others."""
+    heard = [*alert.clients, *json.loads(extra.get("told", "[]"))]
+    routes = {name.removeprefix(_ROUTE) for name in heard if name.startswith(_ROUTE)}
+    entries = {name.removeprefix(_ENTRY) for name in heard if name.startswith(_ENTRY)}
+    clients = {name for name in heard if not name.startswith((_ROUTE, _ENTRY, _REASON))}
+    return replace(
+        alert,
+        clients=tuple(sorted(clients)),
+        routes=tuple(sorted({*alert.routes, *routes})),
+        entries=tuple(sorted({*alert.entries, *entries})),
+    )
 
 
 def _planned(page: Page, alert: Alert, canary: Canary, memory: Memory) -> Alert:
@@ -71,28 +88,34 @@ def _outlives(page: Page, alert: Alert, canary: Canary) -> bool:
     return last is not None and window_at(canary.maintenance, alert.key.target, last) is None
 
 
-def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, now: datetime) -> Alert:
-    extra, words = page.outbreak.extra, words_in(page.outbreak.extra)
+def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -> Alert:
+    """Its title and text, with times as the machine's clock shows them."""
+    extra, words, now = page.outbreak.extra, words_in(page.outbreak.extra), wall.now()
     marks: list[Mark] = []
     with suppress(UsageError):  # as above
         marks = sorted(memory.marks(alert.since - _MARKED, now), key=lambda mark: mark.at, reverse=True)
-    before = extra.get("before")
+    before, ended = _time(extra.get("before")), _time(extra.get("ended")) or page.outbreak.last_bad
     beside = Beside(
         fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],
         marks=marks[:_MARKS],
         host=extra.get("host"),
-        last=page.outbreak.last_bad,
+        last=wall.shown(ended) if ended else None,
         link=_link(canary.link, alert.run),
-        before=datetime.fromisoformat(before).astimezone(UTC) if before else None,
+        before=wall.shown(before) if before else None,
         flapping=page.outbreak.flapping,
         outlived="outlived" in extra,
     )
+    seen = replace(alert, since=wall.shown(alert.since), updated=wall.shown(alert.updated))
     return replace(
         alert,
-        title=title_of(alert, words, beside, now),
-        text=text_of(alert, words, beside, now),
+        title=title_of(seen, words, beside, wall.shown(now)),
+        text=text_of(seen, words, beside, wall.shown(now)),
         memory=memory_of(page.outbreak),
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text).astimezone(UTC) if text else None
 
 
 def _link(template: str | None, run: str | None) -> str | None:

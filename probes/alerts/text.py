@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from probes.canary import About, AlertState
 from probes.model import Confidence
 from probes.redact import Redactor, safe_text
+from probes.response import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from probes.model import Finding
 
 TITLE, LINE, MARKS = 240, 400, 3
-_SHOWN = ("seen", "because", "so", "matches", "cliff", "key", "look up")
+_SHOWN = ("seen", "before", "because", "so", "matches", "cliff", "key", "look up")
 _SURE = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
 _OFTEN = re.compile(r"\d of \d")
 _clean = Redactor().text
@@ -66,8 +67,8 @@ def words_in(memory: Mapping[str, str]) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is said beside: the clients that are fine, the host, changes that were marked, when it was met last, the
-    last pass before a maintenance.
+    """What is said beside: the clients that are fine, the host, changes that were marked, when the last turn ended that
+    met it, the last pass before a maintenance.
     """
 
     fine: Sequence[str] = ()
@@ -81,19 +82,19 @@ class Beside:
 
 
 def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
-    """One line: layer and product, what happens to whom, where, since when, how often."""
+    """One line: layer and product, what happens to whom, where, since when, for how many intervals."""
     whom = words.title
     if alert.key.about is About.SERVICE and not _says_whom(whom, alert, beside):
         whom += f" ({_whom(alert, beside)})"
     where = f"{_tag(alert, beside)} {whom}: {alert.key.target}"
     if alert.state is AlertState.RESOLVED:
-        until = clock(beside.last or alert.since, now)
-        return _line(f"[resolved] {where} from {clock(alert.since, now)} to {until}", TITLE)
-    seen = alert.observed
-    often = f", {seen.k} of {seen.n}" if seen is not None and alert.key.about is About.SERVICE else ""
+        until = beside.last or alert.since
+        lasted = in_words(max((until - alert.since).total_seconds(), 0.0))
+        span = f"from {clock(alert.since, now)} to {clock(until, now)} ({lasted})"
+        return _line(f"[resolved] {where} {span}", TITLE)
     intervals = f"{alert.intervals} interval{'' if alert.intervals == 1 else 's'}"
     planned = f", during maintenance {alert.window}" if alert.window and not beside.outlived else ""
-    return _line(f"{where} since {clock(alert.since, now)} ({intervals}{often}){planned}", TITLE)
+    return _line(f"{where} since {clock(alert.since, now)} ({intervals}){planned}", TITLE)
 
 
 def _says_whom(title: str, alert: Alert, beside: Beside) -> bool:
@@ -127,13 +128,16 @@ def text_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
 
 def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
     if alert.state is AlertState.RESOLVED:
-        yield "resolved", f"not met any more at {clock(alert.updated, now)}"
+        yield (
+            "resolved",
+            f"met last at {clock(beside.last or alert.since, now)}; over at {clock(alert.updated, now)}",
+        )
     elif beside.flapping:
         yield "flapping", f"came again {alert.flaps} times; told once more when it has been over for longer"
     if alert.state is not AlertState.RESOLVED:
         yield from words.rows
     if alert.key.about is About.SERVICE:
-        yield "clients", f"{', '.join(alert.clients) or 'not one alone'}{_fine(alert, beside)}"
+        yield "clients", f"{', '.join(alert.clients) or 'not one alone'}{_of_all(alert, beside)}"
         made = " ".join(part for part in (alert.key.product, alert.vendor_code) if part)
         yield "layer", f"{alert.key.layer}{f', {made}' if made else ''} · {alert.key.code}"
     yield (
@@ -147,11 +151,15 @@ def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator
         yield "report", beside.link
 
 
-def _fine(alert: Alert, beside: Beside) -> str:
-    if not beside.fine or alert.state is AlertState.RESOLVED:
+def _of_all(alert: Alert, beside: Beside) -> str:
+    """How many of those that something is known of, and who is fine."""
+    if alert.state is AlertState.RESOLVED or not alert.clients:
         return ""
+    often = f" ({len(alert.clients)} of {len(alert.clients) + len(beside.fine)})"
+    if not beside.fine:
+        return often
     *others, last = beside.fine
-    return f"; {', '.join(others)} and {last} are fine" if others else f"; {last} is fine"
+    return f"{often}; {', '.join(others)} and {last} are fine" if others else f"{often}; {last} is fine"
 
 
 def _by(alert: Alert, beside: Beside) -> str:

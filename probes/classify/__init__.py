@@ -14,7 +14,6 @@ from probes.classify.blocks import RAY, Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
 from probes.classify.text import inside_strings
-from probes.classify.told import looked_up
 from probes.model import Exchange, Layer, WhoActs
 from probes.next_tests import NextTest, of_answer
 from probes.own_signatures import catalogue_for
@@ -32,6 +31,9 @@ SCHEMA = "edgeprobe.classify/1"
 _ATTRIBUTION = (
     "layer", "product", "code", "vendor_code", "signature", "confidence", "runner_up", "transit", "next_test",
 )  # fmt: skip
+_NOT_LOOKED_UP = frozenset(
+    {"error", "phase", "type", "retry_after", "title", "error_type", "error_name", "message", "location"}
+)
 _NOTHING_TO_DO = (
     "Nothing, if this is the answer; where somebody still sees an error, ask for what they got instead."
 )
@@ -54,6 +56,14 @@ class Answer:
     def lacks(self) -> tuple[str, ...]:
         found: tuple[str, ...] = tuple(self.exchange.conditions.get(LACKS, ()))
         return tuple(name for name in found if name != "end")
+
+    @property
+    def looked_up(self) -> list[tuple[str, str]]:
+        """(name, value) of what whoever made the answer, or passed it on, finds it by."""
+        found = self.attribution.extracted.items()
+        return [
+            (name.replace("_", " "), value) for name, value in found if name not in _NOT_LOOKED_UP and value
+        ]
 
 
 def classify(data: bytes, target: str | None = None) -> list[Answer]:
@@ -102,7 +112,7 @@ def _block(answer: Answer) -> dict[str, Any]:
     row = {name: getattr(answer.attribution, name) for name in _ATTRIBUTION}
     row["transit"] = list(answer.attribution.transit)
     row["next_test"] = answer.next_test and str(answer.next_test)
-    by = "; ".join(f"{name} {value}" for name, value in looked_up(answer))
+    by = "; ".join(f"{name} {value}" for name, value in answer.looked_up)
     said = {
         "title": answer.title,
         "advice": f"{answer.advice} Look up: {by}" if by else answer.advice,

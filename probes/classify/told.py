@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 _QUOTED = 120
 _RETRY = {True: "yes", False: "no: the same request meets the same answer", None: "depends"}
-_NOT_LOOKED_UP = frozenset(
-    {"error", "phase", "type", "retry_after", "title", "error_type", "error_name", "message", "location"}
-)
 # https://developers.cloudflare.com/waf/analytics/security-events/ says that events are sampled; a mismatch of Host and
 # TLS name is refused before anything is logged (its page of error 403).
 _WHERE = {
@@ -53,7 +50,7 @@ def rows(answer: Answer) -> Iterator[tuple[str, str]]:
     else:
         yield "do", f"{answer.who_acts}: {answer.advice}"
         yield "retry", _retry(answer)
-    if by := [_where_found(name, value) for name, value in looked_up(answer)]:
+    if by := [_where_found(name, value) for name, value in answer.looked_up]:
         yield "look up", "\n".join(by)
     if answer.next_test is not None:
         yield "next", answer.next_test.words
@@ -111,12 +108,6 @@ def _retry(answer: Answer) -> str:
     if answer.retryable is False and answer.attribution.layer is Layer.UNKNOWN:
         said = "probably not"
     return f"{said}, after {after} s" if after and after.isdecimal() and answer.retryable else said
-
-
-def looked_up(answer: Answer) -> list[tuple[str, str]]:
-    """(name, value) of what whoever made the answer, or passed it on, finds it by."""
-    found = answer.attribution.extracted.items()
-    return [(name.replace("_", " "), value) for name, value in found if name not in _NOT_LOOKED_UP and value]
 
 
 def _where_found(name: str, value: str) -> str:

@@ -26,6 +26,7 @@ AGAIN = 2
 """How often a failure is asked for again, so that its rate is more than one sample."""
 _QUICK = 2.0
 """Seconds within which a failure has to come, to be asked for again."""
+NOT_ASKED = "not asked"
 MOMENT = 1.0
 """Seconds that a door may need to open again, such as during a restart."""
 MOST_REPEATS = 1000
@@ -64,7 +65,7 @@ def judged(case: Case, calls: list[Call], what: str, but: Collection[str] = ()) 
         return found
     sent = any(call.not_sent is None for call in calls)
     why = "the server answers slowly, or not at all" if sent else "for the same reason"
-    row = ("not asked", f"{listed(left)}: {why}")
+    row = (NOT_ASKED, f"{listed(left)}: {why}")
     return [replace(found[0], detail=(*found[0].detail, row)), *found[1:]]
 
 

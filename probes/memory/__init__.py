@@ -6,22 +6,22 @@ All of it stands in one database. What can't be written stays here until it can 
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from probes.canary import Alert, AlertState, Mark, Notice, Turn
+from probes.canary import Alert, AlertState, Mark, Notice, Pause, Turn
 from probes.errors import UsageError
 
 try:
-    from sqlalchemy import and_, func, select, update
+    from sqlalchemy import and_, func, select
 except ModuleNotFoundError as missing:
     raise UsageError(f"the canary's memory needs {missing.name}: pip install 'edgeprobe[watch]'") from None
 
-from probes.memory import loading, nouns, recording, retention, rollups, schema, spending
+from probes.memory import cut_off, loading, nouns, recording, retention, rollups, schema, spending
 from probes.memory.alone import alone
 from probes.memory.database import Database
 from probes.memory.outcomes import Outcome
+from probes.memory.passes import passes
 from probes.memory.retention import FAILED_DAYS, RAW_DAYS, Pruned, Stats
 from probes.model import Layer, Verdict
 
@@ -29,15 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from sqlalchemy.engine import Connection
-
     from probes.memory.rollups import Grain, Rollup
     from probes.model import Run, Sink, Spend
 
 __all__ = ["Memory", "Outcome", "Pruned", "Stats"]
 
 _MOST_CALLS = 2000  # of runs that ended and can't be written: beyond, the oldest are kept without their calls
-_GIVEN_UP = timedelta(days=1)  # after which a run of another machine that was not heard of counts as cut off
 
 
 class Memory:
@@ -96,31 +93,10 @@ class Memory:
 
     def recover(self, now: datetime) -> list[str]:
         """The runs whose process is gone, marked as interrupted with what they have."""
-        table = schema.runs
         with self._database.reading() as connection:
-            running = select(table.c.id, table.c.at, table.c.writer).where(table.c.state == recording.RUNNING)
-            rows = list(connection.execute(running))
-            gone = [
-                row.id for row in rows if self._is_gone(row.writer, loading.last_sign(connection, row), now)
-            ]
-        return [name for name in gone if self._database.write(partial(self._interrupt, name=name, now=now))]
-
-    def _is_gone(self, writer: str, seen: datetime, now: datetime) -> bool:
-        lives = loading.lives(writer, local=self._database.file is not None)
-        return now - seen > _GIVEN_UP if lives is None else not lives
-
-    def _interrupt(self, connection: Connection, name: str, now: datetime) -> None:
-        values = {"state": recording.INTERRUPTED, "ended": now, "verdict": Verdict.INCONCLUSIVE}
-        this = schema.runs.c.id == name
-        try:
-            run = loading.load(connection, name, str(self._database.name))
-        except UsageError:  # damaged: it must not keep the canary from starting
-            connection.execute(update(schema.runs).where(this).values(values))
-            return
-        began = connection.execute(select(schema.runs.c.at).where(this)).scalar_one()
-        failed = any(finding.verdict in recording.FAILED for finding in run.findings)
-        connection.execute(update(schema.runs).where(this).values(**values, failed=failed))
-        recording.conclude(connection, run, began)
+            gone = cut_off.found(connection, now, local=self._database.file is not None)
+        mark = partial(cut_off.interrupt, now=now, where=str(self._database.name))
+        return [name for name in gone if self._database.write(partial(mark, name=name))]
 
     def load(self, run_id: str) -> Run:
         """What `conduct` returned; one that never ended with what it has, `inconclusive`. UsageError where it isn't here."""
@@ -150,20 +126,15 @@ class Memory:
         self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
     ) -> dict[str, datetime]:
         """When each client last got a good answer of the API from there; without those that never did."""
-        found: dict[str, datetime] = {}
-        calls, rolled = schema.calls.c, schema.rollups.c
         with self._database.reading() as connection:
-            for client in clients:
-                there = (calls.target == target, calls.client == client, calls.vantage == (vantage or ""))
-                raw = select(func.max(calls.at)).where(*there, calls.good.is_(True), calls.at < before)
-                there = (rolled.target == target, rolled.client == client, rolled.vantage == (vantage or ""))
-                old = select(func.max(rolled.passed)).where(
-                    *there, rolled.grain == "day", rolled.passed < before
-                )
-                times = [at for at in (connection.scalar(raw), connection.scalar(old)) if at is not None]
-                if times:
-                    found[client] = max(times)
-        return found
+            return passes(connection, target, vantage, clients, before, asks=True)
+
+    def let_in(
+        self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
+    ) -> dict[str, datetime]:
+        """When the API itself last turned down what each client asked from there to be turned down."""
+        with self._database.reading() as connection:
+            return passes(connection, target, vantage, clients, before, asks=False)
 
     def spent(self, target: str, since: datetime) -> Spend:
         """What runs bought since then: settled where they ended, by their calls where they run or were cut off."""
@@ -173,7 +144,7 @@ class Memory:
         with self._database.reading() as connection:
             return spending.total([spending.spent(connection, target, since), *late])
 
-    # --- turns, alerts, notices, marks ---------------------------------------------------------------------
+    # --- turns, alerts, notices, marks, pauses ---------------------------------------------------------------------
 
     def turn(self, turn: Turn) -> None:
         """Of one entry and due time the last one told."""
@@ -222,7 +193,7 @@ class Memory:
         """In the order in which they were made."""
         with self._database.reading() as connection:
             stored = nouns.found(connection, Notice, schema.notices.c.delivered.is_(None))
-        left = [notice for notice in self._overlaid(Notice, stored).values() if notice.delivered is None]
+        left = [notice for notice in self._overlaid(Notice, stored).values() if notice.settled is None]
         return sorted(left, key=lambda notice: (notice.made, notice.id))
 
     def mark(self, mark: Mark) -> None:
@@ -238,6 +209,22 @@ class Memory:
             (mark for mark in found if mark.at >= since and (until is None or mark.at < until)),
             key=lambda mark: mark.at,
         )
+
+    def pause(self, pause: Pause) -> None:
+        """Of one target the last one told."""
+        self._keep(pause)
+
+    def pauses(self) -> list[Pause]:
+        """Of each target the last one, those that are over too, in the order in which they end."""
+        with self._database.reading() as connection:
+            stored = nouns.found(connection, Pause)
+        return sorted(self._overlaid(Pause, stored).values(), key=lambda pause: (pause.until, pause.target))
+
+    def targets(self) -> list[str]:
+        """Those that runs or pauses are of."""
+        with self._database.reading() as connection:
+            asked = set(connection.scalars(select(schema.runs.c.target).distinct()))
+        return sorted(asked | {pause.target for pause in self.pauses()})
 
     def _overlaid(self, kind: type[nouns.N], stored: Iterable[nouns.N]) -> dict[nouns.Key, nouns.N]:
         """With those that are newer here than in the database."""
@@ -294,5 +281,6 @@ class Memory:
         return retention.prune(self._database, now, raw_days, failed_days)
 
     def stats(self) -> Stats:
+        paused = tuple(pause for pause in self.pauses() if pause.until > self._now())
         with self._database.reading() as connection:
-            return retention.stats(connection, self._database)
+            return retention.stats(connection, self._database, paused)

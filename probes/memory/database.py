@@ -7,6 +7,7 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 
 from probes.errors import UsageError
 from probes.memory.schema import VERSION
-from probes.stored import database_file
+from probes.store import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-_WAIT_MS, _WAIT_AGAIN_MS = 5000, 50
-"""For another process that writes; less once a write has failed, so that measuring isn't held up by each that follows."""
+_WAIT_MS, _WAIT_AGAIN_MS, _WAIT_FOR_MAKER_MS = 5000, 50, 60_000
+"""For another process that writes; less once a write has failed, so that measuring isn't held up by each that follows;
+longer for one that makes the database.
+"""
+_KEY = 0x6D616465  # "made"
 
 
 class Database:
@@ -45,8 +49,7 @@ class Database:
             self._touch(make=make)
         self.engine = self._engine()
         try:
-            with self._begin("IMMEDIATE") as connection:
-                self._migrate(connection)
+            self._make()
         except SQLAlchemyError as fault:
             self.engine.dispose()
             raise UsageError(f"cannot open {self.name}: {_said(fault)}") from None
@@ -89,13 +92,17 @@ class Database:
 
     def _begun(self, connection: Connection) -> None:
         """The driver would begin by itself, but only at the first change: then what was read may be out of date."""
-        how = connection.get_execution_options().get("begin", "DEFERRED")
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_WAIT_AGAIN_MS if self.fault else _WAIT_MS}")
+        options = connection.get_execution_options()
+        how, wait_ms = options.get("begin", "DEFERRED"), options.get("wait_ms")
+        connection.exec_driver_sql(
+            f"PRAGMA busy_timeout = {wait_ms or (_WAIT_AGAIN_MS if self.fault else _WAIT_MS)}"
+        )
         connection.exec_driver_sql(f"BEGIN {how}")
 
     @contextmanager
-    def _begin(self, how: str) -> Iterator[Connection]:
-        with self.engine.connect().execution_options(begin=how) as connection, connection.begin():
+    def _begin(self, how: str, wait_ms: int | None = None) -> Iterator[Connection]:
+        options = {"begin": how, "wait_ms": wait_ms}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -132,10 +139,18 @@ class Database:
     def close(self) -> None:
         self.engine.dispose()
 
+    def _make(self) -> None:
+        """Who finds the tables as they should be writes nothing, and so waits for nobody."""
+        with self._begin("DEFERRED") as connection:
+            if _schema(connection)[1] == VERSION:
+                return
+        with self._begin("IMMEDIATE", _WAIT_FOR_MAKER_MS) as connection:
+            if connection.dialect.name == "postgresql":  # where who begins doesn't wait for who writes
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _KEY})
+            self._migrate(connection)
+
     def _migrate(self, connection: Connection) -> None:
-        tables = set(inspect(connection).get_table_names())
-        known = "alembic_version" in tables
-        found = connection.scalar(text("SELECT version_num FROM alembic_version")) if known else None
+        tables, found = _schema(connection)
         if found == VERSION:
             return
         if found is None and tables - {"alembic_version"}:
@@ -143,6 +158,13 @@ class Database:
                 f"{self.name} holds tables that are not edgeprobe's: {', '.join(sorted(tables)[:3])}"
             )
         upgrade(connection, found, str(self.name))
+
+
+def _schema(connection: Connection) -> tuple[set[str], str | None]:
+    """Its tables, and their version if they are ours."""
+    tables = set(inspect(connection).get_table_names())
+    known = "alembic_version" in tables
+    return tables, connection.scalar(text("SELECT version_num FROM alembic_version")) if known else None
 
 
 def upgrade(connection: Connection, found: str | None, name: str) -> None:
@@ -177,17 +199,29 @@ def _prepare(connection: Any, _: object) -> None:
     committed, a machine that loses power perhaps the last commits, neither the file (https://sqlite.org/wal.html).
     """
     connection.isolation_level = None
-    cursor = connection.cursor()
-    for pragma in (
-        f"busy_timeout = {_WAIT_MS}",
-        "auto_vacuum = INCREMENTAL",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "foreign_keys = ON",
-        "journal_size_limit = 67108864",
-    ):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {_WAIT_MS}")
+        if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            _patiently(cursor, "PRAGMA auto_vacuum = INCREMENTAL")  # writes, also where it changes nothing
+            _patiently(cursor, "PRAGMA journal_mode = WAL")
+        for pragma in ("synchronous = NORMAL", "foreign_keys = ON", "journal_size_limit = 67108864"):
+            cursor.execute(f"PRAGMA {pragma}")
+
+
+def _patiently(cursor: sqlite3.Cursor, statement: str) -> None:
+    """The change to WAL turns a read into a write. There SQLite itself never waits, as two who do would for each other:
+    who comes beside another to a new file is refused at once.
+    """
+    until = time.monotonic() + _WAIT_FOR_MAKER_MS / 1000
+    while True:
+        try:
+            cursor.execute(statement)
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _said(fault: SQLAlchemyError) -> str:

@@ -1,4 +1,4 @@
-"""How are turns, alerts, notices and marks kept?
+"""How are turns, alerts, notices, marks and pauses kept?
 
 Each as it is last told: one with the same key takes the place of the one before.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import TypeAdapter
 from sqlalchemy import and_, delete, insert, select
 
-from probes.canary import Alert, Mark, Notice, Turn
+from probes.canary import Alert, Mark, Notice, Pause, Turn
 from probes.document import plain
 from probes.memory import schema
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection
 
-Noun = Turn | Alert | Notice | Mark
-N = TypeVar("N", Turn, Alert, Notice, Mark)
+Noun = Turn | Alert | Notice | Mark | Pause
+N = TypeVar("N", Turn, Alert, Notice, Mark, Pause)
 Key = tuple[type[Noun], object, object]
 
 
@@ -37,6 +37,8 @@ def key(noun: Noun) -> Key:
         return Turn, noun.entry, noun.due
     if isinstance(noun, Mark):
         return Mark, noun.at, f"{noun.source}\n{noun.text}"
+    if isinstance(noun, Pause):
+        return Pause, noun.target, None
     return type(noun), noun.id, None
 
 
@@ -62,6 +64,7 @@ _TABLES: dict[type[Noun], tuple[Table, Callable[[Table], list[Any]]]] = {
     Alert: (schema.alerts, lambda t: [t.c.opened, t.c.id]),
     Notice: (schema.notices, lambda t: [t.c.made, t.c.id]),
     Mark: (schema.marks, lambda t: [t.c.at, t.c.id]),
+    Pause: (schema.pauses, lambda t: [t.c.until, t.c.target]),
 }
 
 
@@ -86,8 +89,10 @@ def _row(noun: Noun) -> tuple[Table, dict[str, Any]]:
                 "alert": noun.alert.id,
                 "sink": noun.sink,
                 "made": noun.made,
-                "delivered": noun.delivered,
+                "delivered": noun.settled,
             }
         case Mark():
             columns = {"at": noun.at, "id": key(noun)[2]}
+        case Pause():
+            columns = {"target": noun.target, "until": noun.until}
     return _TABLES[type(noun)][0], columns

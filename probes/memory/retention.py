@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection
 
+    from probes.canary import Pause
     from probes.memory.database import Database
 
 RAW_DAYS, FAILED_DAYS = 30, 365
@@ -39,7 +40,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """`bytes` is `None` where the database is no file. `failed`: runs that are kept for longer."""
+    """`bytes` is `None` where the database is no file. `failed`: runs that are kept for longer. `paused`: what is not asked now."""
 
     database: str
     schema: str
@@ -59,6 +60,7 @@ class Stats:
     rollups: int
     oldest: datetime | None
     newest: datetime | None
+    paused: tuple[Pause, ...] = ()
 
 
 def prune(
@@ -120,7 +122,7 @@ def _delete(connection: Connection, names: list[str]) -> None:
     connection.execute(delete(schema.runs).where(schema.runs.c.id.in_(names)))
 
 
-def stats(connection: Connection, database: Database) -> Stats:
+def stats(connection: Connection, database: Database, paused: tuple[Pause, ...]) -> Stats:
     def count(table: Table, *where: ColumnElement[bool]) -> int:
         return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0
 
@@ -144,6 +146,7 @@ def stats(connection: Connection, database: Database) -> Stats:
         undelivered=count(schema.notices, schema.notices.c.delivered.is_(None)),
         oldest=oldest,
         newest=newest,
+        paused=paused,
         **rows,
     )
 

@@ -12,7 +12,7 @@ from sqlalchemy import Boolean, Column, ForeignKey, ForeignKeyConstraint, Index,
 
 from probes.memory.columns import Count, Document, Measure, Moment, Packed, Words
 
-VERSION = "0001"
+VERSION = "0002"
 
 metadata = MetaData()
 
@@ -178,5 +178,12 @@ marks = Table(
     metadata,
     Column("at", Moment, primary_key=True, autoincrement=False),
     Column("id", Words, primary_key=True),
+    Column("document", Document, nullable=False),
+)
+pauses = Table(
+    "pauses",
+    metadata,
+    Column("target", Words, primary_key=True),
+    Column("until", Moment, nullable=False),
     Column("document", Document, nullable=False),
 )

@@ -92,7 +92,7 @@ def _again(run: Run, case: Case) -> tuple[list[Call], list[Finding]]:
         missing.extend(call for call in calls if call.not_sent is NotSent.NOT_RECORDED)
         return calls
 
-    found = judge(_of_today(case), send)
+    found = judge(_of_today(run, case), send)
     stumbled = next((finding for finding in found if finding.code == "probe.bug"), None)
     if stumbled is not None and all(finding.code != "probe.bug" for finding in before):
         cause = stumbled.detail[0][1].strip().rpartition("\n")[2]
@@ -116,11 +116,12 @@ def _cannot(case: Case) -> str | None:
     return None
 
 
-def _of_today(case: Case) -> Case:
-    """With the parameters and senders that its kind has got since."""
+def _of_today(run: Run, case: Case) -> Case:
+    """With the parameters and senders that its kind has got since, and what its run knows better than a case of old."""
     spec, names = KINDS[case.kind], {client.name for client in case.clients}
     brought = [client for client in spec.brings if client.name not in names]
-    return replace(case, params={**spec.defaults, **case.params}, clients=(*case.clients, *brought))
+    params = {**spec.defaults, **case.params}
+    return replace(case, params=params, clients=(*case.clients, *brought), time_scale=run.time_scale)
 
 
 def _kept(run: Run, case: Case, before: Sequence[Finding], why: str) -> list[Finding]:

@@ -22,13 +22,17 @@ _KEY = (
     ("tokens", "▙", "the answer so far, in parts: what one event of the stream brings, often one token"),
     ("gaps", "█", "silence: no token for much longer than usual, or none until all came at once"),
     ("beats", "◆", "heartbeat: a comment or a ping, which keeps the connection open and says nothing"),
+    ("lag", "█", "our own lag: this process ran late, and what came then may have come before"),
     ("ink", "✓", "whole: a finish reason, then the end marker"),
+    ("flaw", "!", "whole, but faulty end: all of the answer came, and behind it not what ends a stream"),
     ("ends", "✗", "not as it should be: cut, damaged, or ended without what a whole answer ends with"),
 )
 MARKS = (
     ("gaps-mark", "█", "silence"),
     ("beats", "◆", "heartbeat"),
+    ("lag-mark", "█", "our own lag"),
     ("ink", "✓", "whole"),
+    ("flaw", "!", "whole, but faulty end"),
     ("ends", "✗", "not as it should be"),
 )
 """The key in short, below each finding's plots."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from probes.reporters.portions import portions
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -16,18 +18,18 @@ if TYPE_CHECKING:
 POINTS = 240
 """Parts of the time that a curve is drawn in; a stream's own gaps are kept whatever their part."""
 _TICKS = 1_000_000
-_GAPS = 12
+_GAPS = POINTS // 2
+"""More can't be told apart: their line is stairs enough."""
 
 
 def columns(track: Track) -> dict[str, object]:
     """`unit`: seconds of one tick. In ticks from the request on: `at` and `tokens` are the curve, and `beats`, each as the
-    difference to the one before; `gaps` (begin, end), of which one that ends in all of the answer is the
-    wait for it, and `end`.
+    difference to the one before; `gaps` (begin, end), between portions where it came in such, and one that ends in all of
+    the answer is the wait for it; `lags` of our own, and `end`.
     """
     unit = 10.0 ** (math.floor(math.log10(max(track.end, 1e-3))) + 1) / _TICKS
     points = list(_thinned(track.arrivals, track.end / POINTS))
-    held = [(0.0, track.arrivals[0][0])] if track.at_once else []
-    longest = sorted([*held, *track.gaps()], key=lambda gap: gap[0] - gap[1])[:_GAPS]
+    lags = [lag for lag in track.lags if lag[1] - lag[0] >= track.end / POINTS]
 
     def tick(seconds: float) -> int:
         return round(seconds / unit)
@@ -37,9 +39,20 @@ def columns(track: Track) -> dict[str, object]:
         "at": list(_steps(tick(at) for at, _ in points)),
         "tokens": list(_steps(tokens for _, tokens in points)),
         "beats": list(_steps(sorted({tick(at) for at in _apart(track.beats, track.end / POINTS)}))),
-        "gaps": [[tick(begin), tick(end)] for begin, end in sorted(longest)],
+        "gaps": [[tick(begin), tick(end)] for begin, end in _gaps(track)],
+        "lags": [[tick(begin), tick(end)] for begin, end in lags],
         "end": tick(track.end),
     }
+
+
+def _gaps(track: Track) -> list[tuple[float, float]]:
+    if track.at_once:
+        return [(0.0, track.arrivals[0][0]), *track.gaps()]
+    if came := portions(track):
+        last = track.arrivals[-1][0]
+        between = came.pauses if len(came.pauses) <= _GAPS else ()
+        return [*between, *(gap for gap in track.gaps() if gap[0] >= last)]
+    return track.gaps()
 
 
 def _thinned(arrivals: list[tuple[float, int]], part: float) -> Iterator[tuple[float, int]]:

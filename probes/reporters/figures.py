@@ -107,6 +107,7 @@ def group(tracks: Sequence[Track], numbers: Mapping[str, int], place: str) -> It
     whole = span(tracks)
     if not tracks:
         return
+    request = "first request" if any(track.start for track in tracks) else "request"
     top = max((sum(n for _, n in t.arrivals) for t in tracks if is_stream(t.exchange)), default=0)
     yield f'<div class="tracks" id="{place}">'
     if drawn := drawing(tracks, _WIDTH, ascii_only=False):
@@ -114,15 +115,16 @@ def group(tracks: Sequence[Track], numbers: Mapping[str, int], place: str) -> It
     for track in tracks:
         label = text(track.label)
         yield "<figure>"
-        yield f"<figcaption><strong>{label}</strong>: {text(story(track))}</figcaption>"
+        begun = f", begun {duration(track.start)} after the first" if track.start else ""
+        yield f"<figcaption><strong>{label}</strong>{begun}: {text(story(track))}</figcaption>"
         number = numbers.get(track.exchange.id)
         if number is not None and whole > 0:
             yield (
                 f'<div class="plot" data-columns="{number}" data-start="{track.start:.6f}" data-span="{whole:.6f}" {_height(track, top)} '
-                f'data-end="{_ending(track)}" data-label="{label}"></div>'
+                f'data-end="{track.manner}" data-label="{label}"></div>'
             )
             unit = "parts" if is_stream(track.exchange) else "tokens"
-            rest = f"{unit} of the answer that had come, by the seconds since the request"
+            rest = f"{unit} of the answer that had come, by the seconds since the {request}"
             yield f'<p class="readout" data-rest="{rest}">{rest}</p>'
         yield "</figure>"
     yield "</div>"
@@ -135,19 +137,12 @@ def _height(track: Track, top: int) -> str:
     return f'data-top="{sum(n for _, n in track.arrivals)}" data-unit="token"'
 
 
-def _ending(track: Track) -> str:
-    made = track.exchange.attribution
-    if made is not None and made.code == "ok":
-        return "whole"
-    return "ours" if track.outcome.startswith("our limit") else "cut"
-
-
 def arrivals(track: Track) -> Iterator[str]:
     """The plot in numbers: parts with tokens, heartbeats and the longest silence in each tenth of the time."""
     came, beats, part = track.arrivals, track.beats, track.end / _ROWS
     if not came or part <= 0:
         return
-    gaps = [(0.0, came[0][0]), *track.silences(0.0)]
+    gaps = [gap for gap in ((0.0, came[0][0]), *track.silences(0.0)) if not track.late(*gap)]
     yield "<details>"
     yield "<summary>The plot as a table</summary>"
     yield '<table class="numbers">'

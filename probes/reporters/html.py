@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TextIO
 from probes.model import Verdict
 from probes.redact import safe_text
 from probes.reporters.assets import policy, scripts, style
+from probes.reporters.axes import plots, tracks
 from probes.reporters.calls import MARKS, by_case, call_section
 from probes.reporters.columns import columns
 from probes.reporters.figures import group, lines, plotted, text
 from probes.reporters.judged import as_judged
-from probes.reporters.tracks import Track, by_id, tracks, unlike
+from probes.reporters.tracks import Track, by_id
 from probes.reporters.words import (
     GLYPHS,
     commands,
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _LINKS = 8
-_PLOTS = 3
-"""Of one finding; of a call that was repeated, or of many clients that met the same, the rest stands with the calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _where(case: str, client: str | None) -> str:
-    """A case breaks between its parts, a client's name nowhere."""
+    """Names long enough for a table of their own width, which their columns are not given."""
     return f'<td class="parts">{text(case)}</td><td class="name">{text(client or "")}</td>'
 
 
@@ -125,7 +124,7 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     yield f"<h2>{_verdict(finding)} {text(finding.title)}</h2>"
     yield f'<p class="soft">{text(tagged(finding))} · {text(" · ".join(filter(None, places)))}</p>'
     shown = tracks(finding, elsewhere.seen) if finding.verdict is not Verdict.PASS else []
-    drawn = unlike(shown, _PLOTS)
+    drawn = plots(finding, shown)
     yield from group(drawn, elsewhere.columns, f"f{number}-plots")
     yield from _below(drawn, shown, reading=bool(elsewhere.calls and elsewhere.columns))
     yield "<dl>"

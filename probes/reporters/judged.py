@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def as_judged(run: Run) -> tuple[Call, ...]:
     """The calls as the findings have them where those know more than one exchange shows: an endpoint that never gives a
-    finish reason, an SDK that lost part of a good stream.
+    finish reason, an SDK that lost part of a good stream, chunks that came twice.
     """
     codes = {
         (name, old): finding.code
@@ -26,7 +26,7 @@ def as_judged(run: Run) -> tuple[Call, ...]:
     )
 
 
-_KNOWN_BETTER = {"ok": "stream.masked", "client.parser": "ok"}
+_KNOWN_BETTER = {"ok": "stream.masked", "client.parser": "ok", "stream.corrupted": "ok"}
 """Code of a finding → what its exchanges may have been attributed to before more was known."""
 
 

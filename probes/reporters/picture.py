@@ -11,13 +11,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.redact import safe_text
-from probes.reporters.tracks import OURS, is_stream, span, tracks
+from probes.reporters.axes import tracks
+from probes.reporters.tracks import is_stream, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from probes.model import Exchange, Finding
-    from probes.reporters.tracks import Seen, Track
+    from probes.model import Finding
+    from probes.reporters.tracks import Manner, Seen, Track
 
 
 class _Glyphs(NamedTuple):
@@ -27,12 +28,23 @@ class _Glyphs(NamedTuple):
     tokens: str
     whole: str
     cut: str
+    faulty: str
     ours: str
+    lag: str
+
+    def end(self, manner: Manner) -> str:
+        """Its mark is called as it is."""
+        mark: str = getattr(self, manner)
+        return mark
 
 
-_FANCY = _Glyphs("▏", "·", "░", "█", "▏", "✗", "?")
-_ASCII = _Glyphs("|", ".", "-", "#", "|", "X", "?")
-_MEANING = _Glyphs("", "waiting", "bytes, no token", "tokens", "", "cut", "our limit")
+_FANCY = _Glyphs("▏", "·", "░", "█", "▏", "✗", "!", "?", "~")
+_ASCII = _Glyphs("|", ".", "-", "#", "|", "X", "!", "?", "~")
+_MEANING = _Glyphs(
+    "", "waiting", "bytes, no token", "tokens", "", "cut", "whole, but faulty end", "our limit", "we ran late"
+)
+_TIED = "\N{NO-BREAK SPACE}"
+"""A mark and its meaning stand in one line."""
 _LEAST, _NARROW = 24, 16
 """Columns: of a picture, and of a bar that has its words beside it."""
 _APART = 6
@@ -66,8 +78,9 @@ def drawing(shown: Sequence[Track], width: int, *, ascii_only: bool) -> list[str
         ]
     indent = " " * (label + 1 if beside else 1)
     used = set("".join(_bar(track, whole, bar, glyphs)[1:] for track in shown))
-    legend = "  ".join(f"{g} {said}" for g, said in zip(glyphs, _MEANING, strict=True) if said and g in used)
-    return [*rows, indent + _axis(whole, bar), *wrap(legend, width, initial_indent=indent if beside else "")]
+    meant = [f"{g} {said}" for g, said in zip(glyphs, _MEANING, strict=True) if said and g in used]
+    legend = wrap("  ".join(each.replace(" ", _TIED) for each in meant), width - len(indent))
+    return [*rows, indent + _axis(whole, bar), *(indent + line.replace(_TIED, " ") for line in legend)]
 
 
 def _plain(label: str, *, ascii_only: bool) -> str:
@@ -83,7 +96,7 @@ def _bar(track: Track, whole: float, width: int, glyphs: _Glyphs) -> str:
     came = track.arrivals if is_stream(track.exchange) else []
     if came and end == begin and end < width - 1:
         end += 1
-    silences = track.silences(2 * part)
+    silences = [(*gap, track.late(*gap)) for gap in track.silences(2 * part)]
     chunks = sorted(map(track.since, track.exchange.chunk_times))
     cells = [
         _cell(track, column * part - track.start, part, silences, chunks, glyphs)
@@ -91,35 +104,28 @@ def _bar(track: Track, whole: float, width: int, glyphs: _Glyphs) -> str:
     ]
     if came and cells and glyphs.tokens not in cells:
         cells[-1] = glyphs.tokens  # all of them came within the last part, where the end stands too
-    return glyphs.edge + " " * begin + "".join(cells) + _end(track.exchange, glyphs)
+    return glyphs.edge + " " * begin + "".join(cells) + glyphs.end(track.manner)
 
 
 def _cell(
     track: Track,
     at: float,
     part: float,
-    silences: Sequence[tuple[float, float]],
+    silences: Sequence[tuple[float, float, bool]],
     chunks: Sequence[float],
     glyphs: _Glyphs,
 ) -> str:
     """What came in the part of the time that begins at `at`, since the request was sent."""
     line = track.exchange.timeline
     if line.first_token is not None and track.since(line.first_token) <= at:
-        if not any(begin <= at and at + part <= end for begin, end in silences):
-            return glyphs.tokens
+        silent = [late for begin, end, late in silences if begin <= at and at + part <= end]
+        if not silent or all(silent):
+            return glyphs.lag if silent else glyphs.tokens
         return glyphs.opened if bisect_left(chunks, at) < bisect_left(chunks, at + part) else glyphs.waiting
-    if any(at <= begin < at + part for begin, _ in silences):
+    if any(at <= begin < at + part for begin, _, _ in silences):
         return glyphs.tokens  # they came and ended within it
     begun = line.first_byte if line.first_byte is not None else line.headers
     return glyphs.opened if begun is not None and track.since(begun) <= at else glyphs.waiting
-
-
-def _end(exchange: Exchange, glyphs: _Glyphs) -> str:
-    if exchange.error is not None and exchange.error.kind in OURS:
-        return glyphs.ours
-    return (
-        glyphs.whole if exchange.attribution is not None and exchange.attribution.code == "ok" else glyphs.cut
-    )
 
 
 def _axis(whole: float, width: int) -> str:

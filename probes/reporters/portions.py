@@ -21,13 +21,14 @@ _BRIEF = 0.1
 
 class Portions(NamedTuple):
     """`size`: bytes of each but the first and the last, where they are alike. `apart`: seconds from one to the next, and
-    whether that is `even`.
+    whether that is `even`. `pauses`: (begin, end) of those between two portions that are not our own.
     """
 
     n: int
     size: float | None
     apart: float
     even: bool
+    pauses: tuple[tuple[float, float], ...]
 
 
 def portions(track: Track) -> Portions | None:
@@ -43,13 +44,14 @@ def portions(track: Track) -> Portions | None:
             goes.append([at, at])
         goes[-1][1] = at
     pauses = [(before[1], after[0]) for before, after in pairwise(goes)]
-    standing = sum(end - begin for begin, end in pauses if not track.late(begin, end))
+    pauses = [pause for pause in pauses if not track.late(*pause)]
+    standing = sum(end - begin for begin, end in pauses)
     if len(goes) < _GOES or standing < _STANDING * span:
         return None
     apart = [after[0] - before[0] for before, after in pairwise(goes[:-1])]
     sizes = _sizes(track, [until for _, until in goes])[1:-1]
     size = median(sizes) if sizes and _alike(sizes) else None
-    return Portions(len(goes), size or None, median(apart), _alike(apart))
+    return Portions(len(goes), size or None, median(apart), _alike(apart), tuple(pauses))
 
 
 def _sizes(track: Track, ends: Sequence[float]) -> list[int]:

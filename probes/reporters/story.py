@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from probes.reporters.ends import broken, ended
 from probes.reporters.portions import portions
-from probes.reporters.tracks import LONG, OURS, is_stream
+from probes.reporters.tracks import LONG, is_stream
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from probes.model import Exchange
     from probes.reporters.portions import Portions
     from probes.reporters.tracks import Track
 
-_BROKEN = {
-    "reset": "the connection was reset",
-    "closed": "the connection was closed before the answer was over",
-    "timeout": "the client gave up",
-    "lost": "the connection was lost",
-    "deadline": "the probe gave up at its own deadline",
-    "limit": "the probe stopped at its own limit",
-    "interrupted": "the run was interrupted",
-    "dns": "the name was not found",
-    "connect": "no connection came about",
-    "tls": "no TLS came about",
-    "proxy": "the proxy refused",
-    "protocol": "what came was no HTTP",
-    "oversize": "its headers were more than the client takes",
-}
-_MARKERS = {
-    "openai.chat": "[DONE]",
-    "openai.responses": "response.completed",
-    "anthropic.messages": "message_stop",
-}
-_OTHERS = frozenset({"response.incomplete", "response.failed"})
 _MOMENT = 1e-3
 _TAIL = 1.0
 """Seconds after the last token that are worth a word where the answer is whole."""
-_SAID = 120
+_CODING = 120
 _EVEN = 2.0
 """Times the mean pace: what comes within is no pause."""
 
@@ -58,12 +37,12 @@ def _answer(track: Track) -> Iterator[str]:
     if not seen.request.method and seen.error is None:
         yield f"a connection, opened within {duration(track.end)}, and nothing asked"
     elif seen.status is None:
-        yield f"no answer: after {duration(track.end)} {_broken(seen)}"
+        yield f"no answer: after {duration(track.end)} {broken(seen)}"
     elif seen.status >= 300:
         yield f"{seen.status} came after {waited}, instead of an answer"
     elif seen.error is not None:
         yield f"an answer began after {waited}"
-        yield f"after {duration(track.end)} {_broken(seen)}"
+        yield f"after {duration(track.end)} {broken(seen)}"
     else:
         yield f"nothing for {waited}, then the answer, {seen.body_bytes:,} bytes; over after {duration(track.end)}"
 
@@ -75,7 +54,8 @@ def _stream(track: Track) -> Iterator[str]:
         yield f"no token came in {duration(track.end)}{beats}"
     else:
         yield from _tokens(track, arrivals)
-    yield from _end(track)
+        yield _late(track)
+    yield from ended(track)
     if track.capped:
         yield "it goes on beyond what was kept of its times"
 
@@ -108,9 +88,12 @@ def _tokens(track: Track, arrivals: list[tuple[float, int]]) -> Iterator[str]:
 
 
 def _flowing(track: Track) -> str:
-    """No silence stands out; pauses that a person sees are no flow for that."""
+    """No silence stands out; pauses that a person sees are no flow for that, and what we hardly looked at is not known."""
     came = track.arrivals
     first, last = came[0][0], came[-1][0]
+    ours = sum(max(min(end, last) - max(begin, first), 0.0) for begin, end in track.lags)
+    if ours > (last - first) / 2:
+        return f"then tokens for {duration(last - first)}"
     longest = max((b - a for a, b in track.silences(0.0) if b <= last and not track.late(a, b)), default=0.0)
     each = (last - first) / (sum(n for _, n in came) - 1)
     if longest < max(LONG, _EVEN * each):
@@ -126,7 +109,7 @@ def _in_portions(came: Portions) -> str:
 
 
 def _compressed(track: Track) -> str:
-    coding = (track.exchange.body_encoding or "identity")[:_SAID]
+    coding = (track.exchange.body_encoding or "identity")[:_CODING]
     if coding == "identity":
         return ""
     return f"it came compressed ({coding}), and a compressor may keep what it gets until it has enough"
@@ -147,113 +130,15 @@ def _silence(track: Track, begin: float, end: float) -> str:
     return f"{duration(end - begin)} of silence{alive}"
 
 
+def _late(track: Track) -> str:
+    """Of our own lag what may have made a silence."""
+    came = [at for at, _ in track.arrivals]
+    lags = [(a, b) for a, b in track.lags if b - a >= LONG and any(a <= at <= b for at in came)]
+    if not lags:
+        return ""
+    lasted = duration(sum(end - begin for begin, end in lags))
+    return f"in {lasted} of this the probe itself ran late, so what came then may have come sooner"
+
+
 def _beats(n: int) -> str:
     return f"{n:,} heartbeat{'' if n == 1 else 's'}"
-
-
-def _end(track: Track) -> Iterator[str]:
-    """What ended it, and whether that is how a whole answer ends."""
-    seen, facts = track.exchange, track.exchange.facts
-    if errors := facts.get("errors"):
-        yield f"the stream says that it failed: {_said(errors[0])}"
-    if seen.error is not None:
-        yield f"at {duration(track.end)} {_broken(seen)}"
-    if seen.error is not None and seen.error.kind in OURS:
-        return
-    yield from _damage(seen)
-    usual = _MARKERS.get(str(facts.get("dialect")), "end marker")
-    if facts.get("terminal") is not None:
-        yield _marked(track, usual)
-    elif seen.error is None and facts.get("complete") is None:
-        yield from _left(track)
-    else:
-        if seen.error is None:
-            yield f"at {duration(track.end)} it just ends"
-        yield _unmarked(seen, usual)
-
-
-def _left(track: Track) -> Iterator[str]:
-    """Its client closed: that says nothing of what was still to come."""
-    if _code(track.exchange) == "client.parser":
-        yield "nothing is wrong with what came"
-    yield f"at {duration(track.end)} its client stops reading, so what was still to come is not known"
-
-
-def _unmarked(seen: Exchange, usual: str) -> str:
-    if reason := str(seen.facts.get("finish_reason") or "")[:_SAID]:
-        return f"its finish reason ({reason}) came, and no {usual} after it"
-    return f"neither a finish reason nor {_a(usual)} came, so the answer is not whole"
-
-
-def _a(marker: str) -> str:
-    return f"an {marker}" if marker == "end marker" else marker
-
-
-def _marked(track: Track, usual: str) -> str:
-    """Of a stream that ends with a marker, which proves nothing by itself."""
-    seen, facts, code = track.exchange, track.exchange.facts, _code(track.exchange)
-    marker, reason = str(facts["terminal"])[:_SAID], str(facts.get("finish_reason") or "")[:_SAID]
-    good = code in {None, "ok", "client.parser"} and not facts.get("errors")
-    tidy = f"it ends with {marker} as if all were well"
-    if not reason and good and code:
-        return f"{_over(track, code)}, with {marker} and, as always from this endpoint, no finish reason"
-    if not reason or facts.get("errors"):
-        return (
-            f"{tidy}, with a finish reason ({reason})"
-            if reason
-            else f"{tidy}, but without a finish reason before it"
-        )
-    if code == "stream.masked":
-        return _masked(facts, tidy, usual)
-    if seen.error is not None:
-        return f"its finish reason ({reason}) and {marker} had come before that"
-    lost = "; its client did not hand over all of it" if code == "client.parser" else ""
-    return f"{_over(track, code)}, with its finish reason ({reason}) and {marker}{lost}"
-
-
-def _masked(facts: Mapping[str, Any], tidy: str, usual: str) -> str:
-    marker, reason = str(facts["terminal"])[:_SAID], str(facts["finish_reason"])[:_SAID]
-    if (facts.get("tool_calls") or {}).get("cut"):
-        return f"{tidy}, but in the middle of a tool call"
-    if marker not in {usual, *_OTHERS}:
-        return f"it ends with {marker}, where {usual} ends an answer of this API"
-    return f"{tidy}, but its finish reason is {reason}, so the answer is not whole"
-
-
-def _over(track: Track, code: str | None) -> str:
-    """`whole` is said of nothing that a finding calls broken."""
-    return f"{'whole' if code in {None, 'ok', 'client.parser'} else 'over'} after {duration(track.end)}"
-
-
-def _code(seen: Exchange) -> str | None:
-    return seen.attribution.code if seen.attribution is not None else None
-
-
-def _damage(seen: Exchange) -> Iterator[str]:
-    """What is wrong with a stream's bytes, whatever its end."""
-    facts, kind = seen.facts, seen.header("content-type")
-    if facts.get("sniffed"):
-        said = f"its content type says {kind[:_SAID]}" if kind else "it has no content type"
-        yield f"{said}, though it is a stream of events"
-    if facts.get("decoded") is False:
-        yield f"its bytes are not in the coding that it declares ({(seen.header('content-encoding') or '')[:_SAID]})"
-    if line := facts.get("malformed"):
-        yield f"among its events is one that is none of its dialect: {_said(line)}"
-    if (facts.get("replacement_chars") or facts.get("invalid_utf8")) and _code(seen) != "ok":
-        yield "characters of its text are damaged"
-
-
-def _said(error: object) -> str:
-    words = error.get("message") or error.get("type") if isinstance(error, dict) else error
-    return f"“{str(words or error)[:_SAID].rstrip('.')}”"
-
-
-def _broken(seen: Exchange) -> str:
-    """What came before a broken framing was HTTP."""
-    if seen.error is None:
-        return "it ended"
-    if seen.error.kind == "protocol" and seen.status is not None:
-        return "its framing broke"
-    if seen.error.kind == "closed" and seen.facts.get("terminal"):
-        return "the connection was closed before its framing was over"
-    return _BROKEN.get(seen.error.kind, "it ended")

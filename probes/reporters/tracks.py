@@ -1,42 +1,27 @@
-"""What came when in an exchange, and which of a finding's exchanges belong on one time axis?"""
+"""What came when in an exchange, by the time since its request?"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.model import Factor, Verdict
 from probes.reporters.judged import as_judged
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from probes.model import Call, Exchange, Finding, Run
+    from probes.model import Call, Exchange, Run
 
 OURS = frozenset({"deadline", "limit", "interrupted"})
 """Errors that are the probe's own bounds."""
-MOST = 6
-"""Streams of one finding that are shown."""
 _ENDS = {"reset": "reset", "closed": "closed", "timeout": "given up", "lost": "lost", "protocol": "broken"}
-_TWINS: Mapping[Factor, tuple[str, str]] = {
-    Factor.STREAM: ("streamed", "not streamed"),
-    Factor.LENGTH: ("shorter", "longer"),
-}
-_UNNAMED: Mapping[str, Factor] = {"length": Factor.STREAM, "buffering": Factor.LENGTH}
-"""What the sides differ in by the kind, of a finding that puts nothing down to it."""
-_SIDES: Mapping[Factor, Callable[[Seen], object]] = {
-    Factor.CLIENT: lambda seen: seen.call.trial.client,
-    Factor.ROUTE: lambda seen: seen.call.trial.route,
-    Factor.HTTP_VERSION: lambda seen: seen.exchange.conditions.get("http_version"),
-    Factor.ACCEPT_ENCODING: lambda seen: seen.sent("accept-encoding") or "no accept-encoding",
-    Factor.SIZE: lambda seen: f"{seen.exchange.request.body_bytes:,} B",
-}
 _TOKENS, _BEATS = "vrk", "cpb"
 """Letters of `wire.facts`, which a reporter can't import: visible text, reasoning, tool calls; comments, pings, blanks."""
 _COLUMNS = 65_536
@@ -47,6 +32,15 @@ _APART = 5
 
 _AT_ONCE, _BURST, _MANY = 0.05, 0.5, 8
 """Of the whole time, and in seconds: so many parts that come within are one burst."""
+
+
+class Manner(StrEnum):
+    """How it ended, as a mark in a picture; `FAULTY`: whole, without the proper end of a stream."""
+
+    WHOLE = "whole"
+    FAULTY = "faulty"
+    CUT = "cut"
+    OURS = "ours"
 
 
 class Seen(NamedTuple):
@@ -128,6 +122,18 @@ class Track:
         )
         return stood > (end - begin) / 4
 
+    @cached_property
+    def lags(self) -> list[tuple[float, float]]:
+        """When our own process stood still, and read what had piled up meanwhile: what came then may have come before."""
+        found: list[tuple[float, float]] = []
+        for since, until in sorted(self.exchange.conditions.get("stalls") or ()):
+            begin, end = self.since(since), min(self.since(until + (until - since)), self.end)
+            if found and begin <= found[-1][1]:
+                begin, end = found[-1][0], max(found.pop()[1], end)
+            if end > begin:
+                found.append((begin, end))
+        return found
+
     def gaps(self) -> list[tuple[float, float]]:
         """The silences that stand out from the stream's own pace, by the pauses between its goes or by its parts: where
         each go holds many, the pauses between them are no pace. None that our own process may have made.
@@ -141,11 +147,28 @@ class Track:
 
     @cached_property
     def at_once(self) -> bool:
-        """Many parts came within a moment, after a wait that is far longer: an answer that was held back, or a fast model's."""
+        """Many parts came within a moment, after a wait that is far longer, and not our own: an answer that was held back, or
+        a fast model's.
+        """
         came = self.arrivals
         if not is_stream(self.exchange) or sum(n for _, n in came) < _MANY:
             return False
-        return came[-1][0] - came[0][0] <= min(_AT_ONCE * self.end, _BURST)
+        return came[-1][0] - came[0][0] <= min(_AT_ONCE * self.end, _BURST) and not self.late(0.0, came[0][0])
+
+    @property
+    def in_doubt(self) -> bool:
+        """All that is wrong with it is a character that the model may have written itself."""
+        made = self.exchange.attribution
+        return made is not None and made.code == "stream.corrupted" and bool(made.extracted.get("maybe"))
+
+    @property
+    def manner(self) -> Manner:
+        made, error = self.exchange.attribution, self.exchange.error
+        if error is not None and error.kind in OURS:
+            return Manner.OURS
+        if made is not None and made.code == "stream.no_end":
+            return Manner.FAULTY
+        return Manner.WHOLE if self.in_doubt or (made is not None and made.code == "ok") else Manner.CUT
 
     @property
     def outcome(self) -> str:
@@ -156,6 +179,10 @@ class Track:
             what = "complete"
         elif made is not None and made.code == "client.parser":
             what = "misread" if self.exchange.facts.get("terminal") else "client left"
+        elif self.manner is Manner.FAULTY:
+            what = "faulty end"
+        elif self.in_doubt:
+            what = "in doubt"
         elif status is not None and status >= 400:
             what = str(status)
         else:
@@ -172,98 +199,9 @@ def span(tracks: Sequence[Track]) -> float:
     return max((track.start + track.end for track in tracks), default=0.0)
 
 
-def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
-    """Both sides of a twin, the requests that one call became, or the streams that the finding was read from."""
-    evidence = [seen[name] for name in finding.evidence if name in seen]
-    if finding.verdict is not Verdict.PASS:
-        if finding.code == "retry.amplified":
-            requests = list(_one_after_the_other([each.exchange for each in evidence]))
-            return requests if len(requests) > 1 else []
-        if sides := _sides(finding, seen, evidence):
-            return sides
-        if finding.code == "client.parser":
-            return [*_streams(evidence), *_read_whole(finding, seen, evidence)][:MOST]
-    return _streams(evidence)
-
-
-def _read_whole(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
-    """The same stream as another client had it: what the one that left never saw."""
-    clients = {each.call.trial.client for each in evidence}
-    others = [
-        each
-        for each in seen.values()
-        if each.call.case == finding.case and each.call.trial.client not in clients and _good(each.exchange)
-    ]
-    return _streams(others)[:1]
-
-
-def _good(exchange: Exchange) -> bool:
-    return exchange.attribution is not None and exchange.attribution.code == "ok"
-
-
-def unlike(tracks: Sequence[Track], most: int) -> list[Track]:
-    """As many of them, in their order: one of each way to end before a second of the same."""
-    first: dict[tuple[str, bool], int] = {}
-    for n, track in enumerate(tracks):
-        left = track.exchange.facts.get("complete") is None and not track.exchange.facts.get("terminal")
-        first.setdefault((track.outcome.partition(" after")[0], left), n)
-    rest = [n for n in range(len(tracks)) if n not in first.values()]
-    return [tracks[n] for n in sorted([*first.values(), *rest][:most])]
-
-
-def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen]) -> list[Track]:
-    control, variant = seen.get(finding.control or ""), seen.get(finding.variant or "")
-    if finding.factor is None and finding.kind == "length":
-        control = next((each for each in reversed(evidence) if each.exchange.request.stream), None)
-        variant = next((each for each in reversed(evidence) if each.exchange.request.stream is False), None)
-    elif finding.factor not in _TWINS and not any(
-        each and is_stream(each.exchange) for each in (control, variant)
-    ):
-        return []
-    if control is None or variant is None:
-        return []
-    factor = finding.factor or _UNNAMED.get(finding.kind)
-    labels = _labels(factor, control, variant) if factor is not None else _NO_NAMES
-    return [Track(label, 0.0, side.exchange) for label, side in zip(labels, (control, variant), strict=True)]
-
-
-def _labels(factor: Factor, control: Seen, variant: Seen) -> tuple[str, str]:
-    """By what differed, where it can be said shortly."""
-    if factor in _TWINS:
-        return _TWINS[factor]
-    if factor in _SIDES:
-        one, other = (str(_SIDES[factor](side))[:_LABEL] for side in (control, variant))
-        if one != other:
-            return one, other
-    return _NO_NAMES
-
-
-_LABEL, _NO_NAMES = 24, ("control", "variant")
-
-
 def is_stream(exchange: Exchange) -> bool:
     """By its bytes, which are read as one where one was asked for."""
     return exchange.request.stream is not False and bool(exchange.facts.get("stream"))
-
-
-def _streams(evidence: Sequence[Seen]) -> list[Track]:
-    """One of each client."""
-    first: dict[str, Track] = {}
-    for each in evidence:
-        if is_stream(each.exchange):
-            client = each.call.trial.client
-            first.setdefault(client, Track(client[:_LABEL], 0.0, each.exchange))
-    return list(first.values())[:MOST]
-
-
-def _one_after_the_other(exchanges: Sequence[Exchange]) -> Iterator[Track]:
-    start = 0.0
-    for number, exchange in enumerate(exchanges, 1):
-        paused = exchange.conditions.get("paused")
-        start += paused if isinstance(paused, int | float) and math.isfinite(paused) else 0.0
-        track = Track(f"request {number}", start, exchange)
-        yield track
-        start += track.end
 
 
 def _completion(usage: object) -> int:

@@ -158,6 +158,8 @@ class Metrics:
     # --- whether the canary itself is well
 
     def reload(self, ok: bool, at: datetime) -> None:
+        with self._lock:
+            self._series.count("edgeprobe_config_reloads_total", "result", "taken" if ok else "refused")
         self._put("edgeprobe_config_last_reload_successful", ok)
         if ok:
             self._put("edgeprobe_config_last_reload_success_timestamp_seconds", at.timestamp())

@@ -44,7 +44,7 @@ def notify(url: str, *, timeout: float = TIMEOUT) -> Deliver:
             timeout=timeout,
         )
         if not result:
-            raise Undelivered(_why(result.status.name, [entry.message for entry in result.logs()]))
+            raise _fault(result.status.name, [entry.message for entry in result.logs()])
 
     return deliver
 
@@ -60,7 +60,7 @@ def inert(text: str) -> str:
     return text.replace("](", "] (").translate(_INERT)
 
 
-def _why(status: str, messages: list[str]) -> str:
+def _fault(status: str, messages: list[str]) -> Undelivered:
     """The answer's status alone: what a service says may hold its URL, which is a secret."""
     found = [match[1] for message in messages if (match := _STATUS.search(message))]
-    return f"answered {found[-1]}" if found else f"no answer ({status.lower()})"
+    return Undelivered.answered(int(found[-1])) if found else Undelivered(f"no answer ({status.lower()})")

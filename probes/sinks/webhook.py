@@ -10,7 +10,10 @@ import asyncio
 import hashlib
 import hmac
 import json
+import socket
+import threading
 import time
+from concurrent.futures import Future
 from dataclasses import asdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
@@ -42,11 +45,31 @@ def webhook(url: str, secret: str, *, timeout: float = TIMEOUT) -> Deliver:
             # Of the machine's clock, as the receiver's is, also where a canary's own runs faster.
             SIGNATURE: signature(secret, body, int(time.time())),
         }
-        status = asyncio.run(_posted(url, body, headers, timeout))
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            status = runner.run(_posted(url, body, headers, timeout))
         if not 200 <= status < 300:
-            raise Undelivered(f"answered {status}")
+            raise Undelivered.answered(status)
 
     return deliver
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """The system's resolver can't be interrupted. asyncio's own loop waits for it at its end, and so does the process:
+    here it hangs in a thread that nobody waits for.
+    """
+
+    async def getaddrinfo(self, host: Any, port: Any, **more: Any) -> Any:
+        found: Future[Any] = Future()
+        found.set_running_or_notify_cancel()  # or who gives up would cancel it, and the thread could not set it
+
+        def resolve() -> None:
+            try:
+                found.set_result(socket.getaddrinfo(host, port, **more))
+            except (OSError, ValueError) as trouble:
+                found.set_exception(trouble)
+
+        threading.Thread(target=resolve, name="resolver", daemon=True).start()
+        return await asyncio.wrap_future(found, loop=self)
 
 
 def signature(secret: str, body: bytes, at: int) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from probes.canary import Deliver
-    from probes.watch.config import Canary, Receiver
+    from probes.watch.config import Canary
     from probes.watch.watched import Watched
 
 _TELL, _RARELY = 2.0, 10.0
@@ -73,13 +73,13 @@ def _read(arguments: Namespace) -> Watched:
 def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
     canary, secrets = watched.canary, Secrets()
     metrics = Metrics({name: code.verdict for name, code in vocabulary().items()})
-    sink = partial(_delivering, value=secrets.value)
-    sinks = {receiver.name: sink(receiver) for receiver in canary.sinks}
-    with Memory.open(canary.database, now=wall.now) as memory, memory.alone():
+    sinks = partial(_sinks, secrets=secrets)
+    heard = sinks(watched)
+    with Memory.open(watched.database_url(secrets), now=wall.now) as memory, memory.alone():
         for cut in memory.recover(wall.now()):
             sys.stderr.write(f"edgeprobe: run {cut} was cut off; what it has is kept\n")
         alerting = Alerting(
-            memory, canary, wall, sinks, interval=lambda entry: interval(parts.canary.entry(entry.name))
+            memory, canary, wall, heard, interval=lambda entry: interval(parts.canary.entry(entry.name))
         )
         clock = Clock(wall.scale)
         around = Around(
@@ -92,7 +92,7 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
             for name in intervals:
                 metrics.last_success(name, memory.last_conclusive(name))
 
-        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sink, listed)
+        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sinks, listed, wall.shown)
         listed(canary, {entry.name: interval(entry) for entry in canary.entries})
         try:
             yield parts
@@ -135,7 +135,7 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
                 serve(listen, parts.metrics, watch.ready, lambda: _unwell(watch, parts))
             )
             where = f"http://{served.address}/metrics"
-        _dead_man(watched.canary, wall, lambda: _unwell(watch, parts), stack)
+        _dead_man(watched, wall, lambda: _unwell(watch, parts), stack)
         targets = ", ".join(sorted({entry.target for entry in watched.canary.entries}))
         n = len(watched.canary.entries)
         sys.stdout.write(f"watching {n} {'entry' if n == 1 else 'entries'} on {targets}; {where}\n")
@@ -148,25 +148,28 @@ def _unwell(watch: Watch, parts: Parts) -> str | None:
     return watch.healthy() or (store and f"memory: {store}") or parts.must_fail.fault
 
 
-def _dead_man(canary: Canary, wall: Wall, unwell: Callable[[], str | None], stack: ExitStack) -> None:
-    said = canary.dead_man
+def _dead_man(watched: Watched, wall: Wall, unwell: Callable[[], str | None], stack: ExitStack) -> None:
+    said = watched.canary.dead_man
     if said is None:
         return
-    url = Secrets().value(said.url_env, "the dead man's address") if said.url_env is not None else said.url
+    url = said.url if said.url_env is None else watched.value_at(("dead_man", "url_env"), Secrets())
     assert url is not None
     dead_man = DeadMan(url, said.every, wall, unwell)
     stack.callback(dead_man.close)
     dead_man.start()
 
 
-def _delivering(receiver: Receiver, value: Callable[[str, str], str]) -> Deliver:
-    """`value`: of a variable that holds what is said; UsageError where it is not set or is no address."""
-    address = receiver.webhook_env or receiver.notify_env
-    assert address is not None
-    url = value(address, f"the address of sink {receiver.name}")
-    if receiver.secret_env is not None:
-        return webhook(url, value(receiver.secret_env, f"the key that sink {receiver.name} is signed with"))
-    try:
-        return notify(url)
-    except ValueError as wrong:
-        raise UsageError(f"{address}: of sink {receiver.name}: {wrong}") from None
+def _sinks(watched: Watched, secrets: Secrets) -> dict[str, Deliver]:
+    """UsageError where a variable is not set or holds no address, at the line that names it."""
+    found: dict[str, Deliver] = {}
+    for index, receiver in enumerate(watched.canary.sinks):
+        at = ("sinks", index)
+        if receiver.webhook_env is not None:
+            url, key = (watched.value_at((*at, name), secrets) for name in ("webhook_env", "secret_env"))
+            found[receiver.name] = webhook(url, key)
+            continue
+        try:
+            found[receiver.name] = notify(watched.value_at((*at, "notify_env"), secrets))
+        except ValueError as wrong:
+            watched.refuse((*at, "notify_env"), f"{receiver.notify_env}: {wrong}")
+    return found

@@ -1,6 +1,6 @@
 """What is watched when, and who is told?
 
-`configs/canary.yaml`, strictly. Durations, times of day, days and moments are read into their Python types; a key that
+The keys of `configs/canary.yaml`. Durations, times of day, days and moments are read into their Python types; a key that
 is a Python keyword, `from`, is `begin` here.
 """
 
@@ -9,29 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import time, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from probes import strict_yaml
 from probes.canary import About
-from probes.config import refuse_literal_secrets
-from probes.errors import UsageError
 from probes.watch.forms import ClockTime, Duration, Moment, Weekdays, Zone
-from probes.watch.rules import problems
 
-if TYPE_CHECKING:
-    from probes.strict_yaml import Lines
-
-FILE = Path("configs/canary.yaml")
 _DAY = time()
 
 
 @dataclass(frozen=True)
 class Active:
-    """Hours in which an entry is due; over midnight they belong to the day on which they begin. Where `begin` and
-    `until` are the same they are the whole day.
+    """Hours in which an entry is due; over midnight they belong to the day on which they begin. Without both they are
+    the whole day.
     """
 
     days: Weekdays = (0, 1, 2, 3, 4, 5, 6)
@@ -139,7 +130,7 @@ class Daily:
 
 @dataclass(frozen=True)
 class Canary:
-    """`database: None` is SQLite beside the reports; `listen: None` serves no metrics; `control` is an address that is
+    """`database`: a SQLAlchemy URL with `$NAME` for what a variable holds, `None` is SQLite beside the reports; `listen: None` serves no metrics; `control` is an address that is
     not the target's; `link` is put into alerts, with `{run}` in it; `must_fail: None` never tries whether detection
     still works.
     """
@@ -158,25 +149,3 @@ class Canary:
 
     def entry(self, name: str) -> Entry:
         return {entry.name: entry for entry in self.entries}[name]
-
-
-def read_canary(path: Path) -> tuple[Canary, Lines]:
-    """The file, and the lines of its keys; raises ConfigError with line, key and the nearest valid value.
-
-    That its suites and targets can be read is for `checked`.
-    """
-    data, lines = strict_yaml.load(path)
-    refuse_literal_secrets(path, lines)
-    canary = strict_yaml.check(data, Canary, path=path, lines=lines)
-    for at, problem in problems(canary):
-        strict_yaml.refuse(problem, path, lines, at)
-    return canary, lines
-
-
-def canary_file(name: str | None = None) -> Path:
-    """The file that was named, else the one where the user stands; raises UsageError where there is none."""
-    path = FILE if name is None else Path(name)
-    if not path.is_file():
-        how = "; make one with `edgeprobe init`" if name is None else ""
-        raise UsageError(f"{path}: no such file{how}")
-    return path

@@ -41,11 +41,11 @@ class Lanes:
         self._begun: set[str] = set()
         self._workers = 0
 
-    def offer(self, entry: Entry, due: datetime, *, long: bool) -> bool:
-        """False where its turn before has not ended."""
+    def offer(self, entry: Entry, due: datetime, *, long: bool) -> datetime | None:
+        """`None` where it is taken, else when the turn was due that has not ended."""
         with self._state:
             if entry.name in self._busy:
-                return False
+                return self._busy[entry.name][1]
             self._busy[entry.name] = entry, due
             more = not long and self._workers < min(self._short, len(self._busy))
             self._workers += more
@@ -55,7 +55,7 @@ class Lanes:
             self._waiting.put((entry, due))
         if more:
             threading.Thread(target=self._work, name="lane", daemon=True).start()
-        return True
+        return None
 
     def _work(self) -> None:
         while (job := self._waiting.get()) is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from probes.canary import Turn
     from probes.watch.chores import Chore
-    from probes.watch.config import Canary, Entry
+    from probes.watch.config import Entry
     from probes.watch.due import Due
     from probes.watch.wall import Wall
     from probes.watch.watched import Watched
@@ -49,22 +49,29 @@ class Turns(Protocol):
         """One turn, recorded and told."""
         ...
 
-    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> object:
-        """Records and tells that there is none."""
+    def missed(
+        self,
+        entry: Entry,
+        due: datetime,
+        why: Missed,
+        reason: str | None = None,
+        since: datetime | None = None,
+    ) -> object:
+        """Records and tells that there is none. `since`: when the turn was due that is still under way."""
         ...
 
     def is_long(self, entry: Entry) -> bool:
         """Whether it needs a lane of its own."""
         ...
 
-    def reload(self, canary: Canary) -> None:
+    def reload(self, watched: Watched) -> None:
         """What counts from the next turn on; raises UsageError, and nothing is changed then."""
         ...
 
 
 class Watch:
     """`load` reads the files again. `last`: when an entry had its last turn. `reloaded` hears of each time that files
-    changed, with what was wrong in them.
+    changed or that a signal asked for it, with what was wrong in them.
     """
 
     def __init__(
@@ -143,9 +150,9 @@ class Watch:
             return self._drain()
 
     def _look(self, agenda: Agenda) -> None:
-        if self._asked_to_reload or self._files.changed() or self.reload_fault is not None:
-            self._asked_to_reload = False
-            self._reload(agenda)
+        asked, self._asked_to_reload = self._asked_to_reload, False
+        if asked or self._files.changed() or self.reload_fault is not None:
+            self._reload(agenda, asked=asked)
         for due in agenda.due(self._wall.now()):
             self._hand_out(due)
         self._looked = time.monotonic()
@@ -153,10 +160,10 @@ class Watch:
     def _hand_out(self, due: Due) -> None:
         entry, now = due.entry, self._wall.now()
         if due.late:
-            reason = f"its time passed unseen; it is {now:%Y-%m-%d %H:%M:%S} UTC"
+            reason = f"its time passed unseen; it is {self._wall.shown(now):%Y-%m-%d %H:%M:%S} UTC"
             self._turns.missed(entry, due.due, Missed.LATE, reason)
-        elif not self._lanes.offer(entry, due.due, long=self._turns.is_long(entry)):
-            self._turns.missed(entry, due.due, Missed.OVERLAP, "its turn before has not ended")
+        elif (since := self._lanes.offer(entry, due.due, long=self._turns.is_long(entry))) is not None:
+            self._turns.missed(entry, due.due, Missed.OVERLAP, "its turn before has not ended", since)
 
     def _broke(self, entry: Entry, due: datetime, bug: Exception) -> None:
         if not isinstance(bug, UsageError):
@@ -164,13 +171,15 @@ class Watch:
         said = str(bug) if isinstance(bug, UsageError) else f"{type(bug).__name__}: {bug}"
         self._turns.missed(entry, due, Missed.ERROR, said)
 
-    def _reload(self, agenda: Agenda) -> None:
-        """While something is wrong it is read at each look: what mends it may stand in a file that was not read yet."""
+    def _reload(self, agenda: Agenda, *, asked: bool) -> None:
+        """While something is wrong it is read at each look: what mends it may stand in a file that was not read yet.
+        That it is still wrong is told to who asked for it by a signal, not at each look.
+        """
         try:
             watched = self._load()
-            self._turns.reload(watched.canary)
+            self._turns.reload(watched)
         except UsageError as mistake:
-            if str(mistake) != self.reload_fault:
+            if asked or str(mistake) != self.reload_fault:
                 self.reload_fault = str(mistake)
                 _say(f"not taken over, the files of before go on to count: {mistake}")
                 self._reloaded(self.reload_fault, self._wall.now())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from probes import lab
 from probes.alerts.rules import pages
-from probes.canary import Turn
+from probes.canary import Pause, Turn
 from probes.clock import Clock
 from probes.conduct import Order
 from probes.config import target_from_flags
@@ -66,11 +66,20 @@ class _Scratch:
     def passed(self, *_: object, **__: object) -> dict[str, datetime]:
         return {}
 
+    def let_in(self, *_: object, **__: object) -> dict[str, datetime]:
+        return {}
+
     def spent(self, *_: object, **__: object) -> Spend:
         return Spend()
 
     def turn(self, turn: Turn) -> None:
         """Told by whoever takes it."""
+
+    def pause(self, pause: Pause) -> None:
+        """The lab's own."""
+
+    def pauses(self) -> Sequence[Pause]:
+        return ()
 
 
 class MustFail:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from probes.alerts.evidence import Asked
-    from probes.canary import Alert, Turn
+    from probes.canary import Alert, Pause, Turn
     from probes.model import Finding, Run, Sink, Spend
 
 
@@ -65,6 +65,8 @@ class Memory(Protocol):
     ) -> Mapping[str, datetime]: ...
     def spent(self, target: str, since: datetime) -> Spend: ...
     def turn(self, turn: Turn) -> None: ...
+    def pause(self, pause: Pause) -> None: ...
+    def pauses(self) -> Sequence[Pause]: ...
 
 
 class Alerting(Protocol):

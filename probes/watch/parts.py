@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from probes.canary import Deliver, Missed, Turn
     from probes.memory import Memory
     from probes.stop import Stop
-    from probes.watch.config import Canary, Entry, Receiver
+    from probes.watch.config import Canary, Entry
     from probes.watch.must_fail import MustFail
     from probes.watch.needs import Metrics
     from probes.watch.turns import Turns
+    from probes.watch.watched import Watched
 
 _EVERY_HOUR = 3600.0
 
 
 @dataclass
 class Parts:
-    """`sink` makes what delivers to one receiver, UsageError where its variables are not set; `listed` tells what is
-    watched from now on.
+    """`sinks` makes what delivers to each receiver, UsageError where their variables are not set; `listed` tells what is
+    watched from now on; `shown` is the machine's time of a canary's.
     """
 
     canary: Canary
@@ -39,27 +40,35 @@ class Parts:
     metrics: Metrics
     turns: Turns
     must_fail: MustFail
-    sink: Callable[[Receiver], Deliver]
+    sinks: Callable[[Watched], Mapping[str, Deliver]]
     listed: Callable[[Canary, Mapping[str, timedelta]], None]
+    shown: Callable[[datetime], datetime]
     tried: datetime | None = None
     pruned: datetime | None = None
 
     def take(self, entry: Entry, due: datetime, stop: Stop) -> Turn:
         turn = self.turns.take(entry, due, stop)
-        say(turn)
+        say(turn, self.shown)
         return turn
 
-    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> Turn:
-        turn = self.turns.missed(entry, due, why, reason)
-        say(turn)
+    def missed(
+        self,
+        entry: Entry,
+        due: datetime,
+        why: Missed,
+        reason: str | None = None,
+        since: datetime | None = None,
+    ) -> Turn:
+        turn = self.turns.missed(entry, due, why, reason, since)
+        say(turn, self.shown)
         return turn
 
     def is_long(self, entry: Entry) -> bool:
         return self.turns.is_long(entry)
 
-    def reload(self, canary: Canary) -> None:
+    def reload(self, watched: Watched) -> None:
         """Raises UsageError before anything is taken over."""
-        sinks = {receiver.name: self.sink(receiver) for receiver in canary.sinks}
+        canary, sinks = watched.canary, self.sinks(watched)
         self.turns.reload(canary)
         self.alerting.reload(canary, sinks)
         self.listed(canary, {entry.name: interval(entry) for entry in canary.entries})
@@ -91,13 +100,13 @@ class Parts:
             self.pruned = now
 
 
-def say(turn: Turn) -> None:
+def say(turn: Turn, shown: Callable[[datetime], datetime]) -> None:
     """One line of a log, for people; what failed with where to read on."""
-    at = f"{(turn.ended or turn.due):%Y-%m-%d %H:%M:%S}"
+    at = f"{shown(turn.ended or turn.due):%Y-%m-%d %H:%M:%S}"
     if turn.missed is not None:
-        what = f"not run: {turn.missed}"
+        what = f"not run: {turn.why}"
     else:
-        what = f"{turn.verdict}{'' if turn.conclusive else ', not conclusive'}"
+        what = f"{turn.verdict}{'' if turn.conclusive else ', not conclusive'}{f': {turn.reason}' if turn.reason else ''}"
     where = f"  edgeprobe report {turn.run}" if turn.run is not None and turn.verdict != "pass" else ""
-    sys.stdout.write(f"{at}  {turn.entry}  {what}{f': {turn.reason}' if turn.reason else ''}{where}\n")
+    sys.stdout.write(f"{at}  {turn.entry}  {what}{where}\n")
     sys.stdout.flush()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from probes.errors import UsageError, did_you_mean
 from probes.redact import looks_like_key
+from probes.watch import database
 from probes.watch.cron import check_cron
 from probes.watch.times import Timetable
 
@@ -16,14 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from probes.strict_yaml import KeyPath
-    from probes.watch.config import Canary, Daily, DeadMan, Entry, Maintenance, Receiver
+    from probes.watch.config import Active, Canary, Daily, DeadMan, Entry, Maintenance, Receiver, Retention
 
     Problem = tuple[KeyPath, str]
 
 LEAST, MOST = timedelta(seconds=1), timedelta(days=31)
 """Between two times of an entry."""
 MOST_CONFIRMED = 20
-_NAME = re.compile(r"[A-Za-z0-9._:-]+")
+LONGEST_NAME = 64
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LISTEN = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(\d{1,5})")
 _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,12 +35,7 @@ _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 def problems(canary: Canary) -> Iterator[Problem]:
     """Key path and problem, in the order of the keys; no text repeats what may be a secret."""
     yield from _addresses(canary)
-    for name, days in (
-        ("raw_days", canary.retention.raw_days),
-        ("failed_days", canary.retention.failed_days),
-    ):
-        if days < 1:
-            yield ("retention", name), f"must be 1 or more, not {days}"
+    yield from _within(("retention",), _retention(canary.retention))
     yield from _names("sinks", canary.sinks)
     for index, sink in enumerate(canary.sinks):
         yield from _within(("sinks", index), _receiver(sink))
@@ -56,6 +54,8 @@ def problems(canary: Canary) -> Iterator[Problem]:
 
 
 def _addresses(canary: Canary) -> Iterator[Problem]:
+    if canary.database is not None and (wrong := database.problem(canary.database)) is not None:
+        yield ("database",), wrong
     if canary.listen is not None:
         address = _LISTEN.fullmatch(canary.listen)
         if address is None or int(address[1]) >= 2**16:
@@ -71,6 +71,15 @@ def _addresses(canary: Canary) -> Iterator[Problem]:
         yield ("link",), "must be an http or https URL with {run} in it, where the run's id goes"
 
 
+def _retention(kept: Retention) -> Iterator[Problem]:
+    for key in ("raw_days", "failed_days"):
+        if (days := getattr(kept, key)) < 1:
+            yield (key,), f"must be 1 or more, not {days}"
+    if kept.failed_days < kept.raw_days:
+        said = f"must be {kept.raw_days} (raw_days) or more, not {kept.failed_days}"
+        yield ("failed_days",), f"{said}: a run with a failure is kept for longer than others"
+
+
 def _within(at: KeyPath, found: Iterable[Problem]) -> Iterator[Problem]:
     for key, problem in found:
         yield (*at, *key), problem
@@ -79,10 +88,16 @@ def _within(at: KeyPath, found: Iterable[Problem]) -> Iterator[Problem]:
 def _names(what: str, rows: Sequence[Any]) -> Iterator[Problem]:
     """A row is known by its name, in metrics and in the memory."""
     for index, row in enumerate(rows):
-        if what != "maintenance" and not _NAME.fullmatch(row.name):
-            yield (what, index, "name"), "must be letters, digits, dots, dashes and underscores"
-        elif not row.name.strip():
+        if not row.name.strip():
             yield (what, index, "name"), "is empty"
+        elif len(row.name) > LONGEST_NAME:
+            yield (what, index, "name"), f"has {len(row.name)} characters; {LONGEST_NAME} are the most"
+        elif what != "maintenance" and not _NAME.fullmatch(row.name):
+            near = re.sub(r"[^A-Za-z0-9._-]+", "-", row.name).strip("-._")
+            said = "must be letters, digits, dots, dashes and underscores, the first a letter or digit"
+            yield (what, index, "name"), f"{said}{f'; did you mean {near}?' if near else ''}"
+        elif not row.name.isprintable():
+            yield (what, index, "name"), "must be one line of text that can be shown"
         elif row.name in {other.name for other in rows[:index]}:
             yield (what, index, "name"), f"{row.name} stands twice"
 
@@ -154,8 +169,23 @@ def _when(entry: Entry) -> Iterator[Problem]:
         yield ("cron",), wrong
     elif len(due) == 1 and Timetable(entry).after(_SOME_DAY) is None:
         yield (), f"is never due: its {due[0]} never comes{' in its active hours' if entry.active else ''}"
-    if entry.active is not None and not entry.active.days:
-        yield ("active", "days"), "is empty"
+    if entry.active is not None:
+        yield from _within(("active",), _active(entry.active))
+        yield from _never(entry)
+
+
+def _never(entry: Entry) -> Iterator[Problem]:
+    """Times of day that its active hours leave out."""
+    for index, at in enumerate(entry.at):
+        if Timetable(replace(entry, every=None, at=(at,), cron=None)).after(_SOME_DAY) is None:
+            yield ("at", index), f"{at:%H:%M} never comes in the entry's active hours"
+
+
+def _active(active: Active) -> Iterator[Problem]:
+    if not active.days:
+        yield ("days",), "is empty"
+    if active.begin == active.until != time():
+        yield ("until",), "is the same as from; leave both out for the whole day"
 
 
 def _how(entry: Entry) -> Iterator[Problem]:

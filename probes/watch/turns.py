@@ -9,26 +9,27 @@ import hashlib
 import sys
 import traceback
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from probes.canary import Missed, Turn
 from probes.conduct import Order, plan
 from probes.config import load_target
 from probes.errors import UsageError
-from probes.kinds import KINDS
 from probes.model import Spend, Verdict
-from probes.pace import Pace
-from probes.response import in_words
 from probes.runner import worst
 from probes.watch.asking import Asking
 from probes.watch.daily import Days, left, used_up
 from probes.watch.judging import conclusive, why_not
+from probes.watch.patience import holds_long, patience
+from probes.watch.pauses import Paces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from probes.model import Target
+    from probes.model import Case, Target
+    from probes.pace import Pace
     from probes.stop import Stop
     from probes.watch.asking import Around, Judged
     from probes.watch.needs import Canary, Daily, Entry
@@ -44,6 +45,7 @@ class _Files:
     budgets: Mapping[str, Daily]
     targets: Mapping[str, Target]
     long: Mapping[str, bool]
+    patience: Mapping[str, timedelta]
 
 
 class Turns:
@@ -57,31 +59,27 @@ class Turns:
     ) -> None:
         self._around = around
         self._load = targets
-        self._paces: dict[str, Pace] = {}
+        self._paces = Paces(around.memory, around.clock, around.wall)
         self._days = Days(around.memory)
         self.reload(canary)
 
     def reload(self, canary: Canary) -> None:
         """From the next turn on; raises UsageError, and nothing is changed then."""
         targets = {name: self._load(name) for name in dict.fromkeys(entry.target for entry in canary.entries)}
-        long = {entry.name: self._holds_long(entry, targets[entry.target]) for entry in canary.entries}
+        planned = {entry.name: self._planned(entry, targets[entry.target]) for entry in canary.entries}
+        long = {name: any(map(holds_long, cases)) for name, cases in planned.items()}
+        clock = self._around.clock
+        waits = {entry.name: patience(entry, planned[entry.name], clock) for entry in canary.entries}
         for target in targets.values():
-            self._pace(target).limits = target.limits
-        self._files = _Files(canary.control, canary.budgets, targets, long)
+            self._paces.of(target).limits = target.limits
+        self._files = _Files(canary.control, canary.budgets, targets, long, waits)
 
     def is_long(self, entry: Entry) -> bool:
         """Whether its requests are held for long, so that it needs a lane of its own."""
         return self._files.long.get(entry.name, False)
 
-    def _pace(self, target: Target) -> Pace:
-        return self._paces.setdefault(target.name, Pace(target.limits, self._around.clock))
-
-    def _holds_long(self, entry: Entry, target: Target) -> bool:
-        planned = plan(self._order(entry, target), self._around.secrets)
-        return any(
-            KINDS[case.kind].long or float(case.params.get("deadline") or 0.0) > target.limits.deadline
-            for case in planned.cases
-        )
+    def _planned(self, entry: Entry, target: Target) -> Sequence[Case]:
+        return plan(self._order(entry, target), self._around.secrets).cases
 
     # --- one turn ------------------------------------------------------------------------------------------
 
@@ -96,15 +94,29 @@ class Turns:
             sys.stderr.write(traceback.format_exc())
             return self._left(entry, turn, Missed.ERROR, f"a bug of edgeprobe's: {type(bug).__name__}")
 
-    def missed(self, entry: Entry, due: datetime, why: Missed, reason: str | None = None) -> Turn:
-        """One that is not taken at all, for a reason of whoever says what is due."""
-        return self._left(entry, Turn(entry.name, entry.target, due), why, reason)
+    def missed(
+        self,
+        entry: Entry,
+        due: datetime,
+        why: Missed,
+        reason: str | None = None,
+        since: datetime | None = None,
+    ) -> Turn:
+        """One that is not taken at all, for a reason of whoever says what is due. `since`: when the turn was due that
+        is still under way.
+        """
+        turn = replace(
+            Turn(entry.name, entry.target, due), ended=self._around.wall.now(), missed=why, reason=reason
+        )
+        if since is None or due - since > self._files.patience.get(entry.name, timedelta()):
+            return self._told(entry, turn, None)
+        return self._kept(entry, turn)  # one that is in time will say what it saw
 
     def _taken(self, entry: Entry, turn: Turn, stop: Stop) -> Turn:
         files = self._files
         # One that was due as the files changed may be in none of them any more.
         target = files.targets.get(entry.target) or self._load(entry.target)
-        pace = self._pace(target)
+        pace = self._paces.of(target)
         daily = files.budgets.get(entry.target)
         if (left_out := self._left_out(entry, target, pace, daily, turn, stop)) is not None:
             return self._left(entry, turn, *left_out)
@@ -135,8 +147,8 @@ class Turns:
             return Missed.DRAINED, stop.reason
         if entry.tier == "expensive" and share(entry.name, turn.due) >= entry.sample:
             return Missed.SAMPLED, f"{entry.sample:.0%} of its times are taken"
-        if (pause := pace.paused) is not None:
-            return Missed.PAUSED, f"{pause.why}; {in_words(pace.left)} are left"
+        if (held := self._paces.held(target)) is not None:
+            return Missed.PAUSED, held
         with pace.lock:
             pace.day = self._days.ledger(target, daily, turn.began)
             spent = None if pace.day is None else used_up(entry.target, pace.day, turn.began)
@@ -159,12 +171,17 @@ class Turns:
             entry, replace(turn, ended=self._around.wall.now(), missed=why, reason=reason), None
         )
 
-    def _told(self, entry: Entry, turn: Turn, judged: Judged | None) -> Turn:
+    def _kept(self, entry: Entry, turn: Turn) -> Turn:
         around = self._around
         around.memory.turn(turn)
         around.metrics.turn(turn)
         if turn.conclusive and turn.verdict in _GOOD and turn.ended is not None:
             around.metrics.last_success(entry.name, turn.ended)
+        return turn
+
+    def _told(self, entry: Entry, turn: Turn, judged: Judged | None) -> Turn:
+        around = self._around
+        self._kept(entry, turn)
         if judged is None:
             around.alerting.observe(turn, entry=entry)
         else:

@@ -24,6 +24,10 @@ class Wall:
         now = datetime.now(UTC)
         return now if self.scale == 1.0 else self._began + (now - self._began) / self.scale
 
+    def shown(self, at: datetime) -> datetime:
+        """What the machine's clock shows then: a person who tries it in the lab's time looks at that one."""
+        return at if at <= self._began else self._began + (at - self._began) * self.scale
+
     def wait(self, seconds: float, wake: Event) -> bool:
         """Seconds of this time, or until woken; whether it was."""
         return wake.wait(max(seconds, 0.0) * self.scale)

@@ -6,8 +6,9 @@ A canary is taken over as a whole: its file, the targets and the suites that it 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from probes import config, strict_yaml
 from probes.bundled import find
@@ -15,28 +16,93 @@ from probes.errors import ConfigError, UsageError
 from probes.kinds import KINDS
 from probes.metric_rows import MOST_SERIES, Asked, most_series
 from probes.suite import cases, load_suite
-from probes.watch.config import FILE, canary_file, read_canary
+from probes.watch import database
+from probes.watch.config import Canary
+from probes.watch.rules import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
+    from probes.credentials import Secrets
     from probes.model import Case, Target
     from probes.strict_yaml import KeyPath, Lines
-    from probes.watch.config import Canary, Entry
+    from probes.watch.config import Entry
+
+FILE = Path("configs/canary.yaml")
+_DATABASE = ("database",)
+_INSTEAD = "url_env: HEARTBEAT_URL; database: postgresql+psycopg://canary:$DB_PASSWORD@db.example/canary"
 
 
-__all__ = ["FILE", "Watched", "digest", "load", "variables"]
+class Named(NamedTuple):
+    """A variable that stands at a key, and what it holds."""
+
+    at: KeyPath
+    variable: str
+    what: str
 
 
 @dataclass(frozen=True)
 class Watched:
-    """`files`: all that was read for it, with the digest of what stood in them."""
+    """`files`: all that was read for it, with the digest of what stood in them. `path` and `lines` are of its own."""
 
     canary: Canary
     targets: Mapping[str, Target]
     files: tuple[Path, ...]
     digest: str
+    path: Path = FILE
+    lines: Lines = field(default_factory=dict)
+
+    def refuse(self, at: KeyPath, problem: str) -> NoReturn:
+        """Raises ConfigError at the line of a key."""
+        strict_yaml.refuse(problem, self.path, self.lines, at)
+
+    def value(self, named: Named, secrets: Secrets) -> str:
+        """What a variable holds; UsageError at the line that names it."""
+        try:
+            return secrets.value(named.variable, named.what)
+        except UsageError as wrong:
+            self.refuse(named.at, str(wrong))
+
+    def value_at(self, at: KeyPath, secrets: Secrets) -> str:
+        """Of the one that is named there."""
+        return self.value(next(named for named in variables(self.canary) if named.at == at), secrets)
+
+    def database_url(self, secrets: Secrets) -> str | None:
+        """Its URL with what its variables hold; `None` is the one beside the reports."""
+        url, named = (
+            self.canary.database,
+            {n.variable: n for n in variables(self.canary) if n.at == _DATABASE},
+        )
+        if url is None:
+            return None
+        try:
+            return database.resolved(url, lambda name: self.value(named[name], secrets))
+        except ConfigError:
+            raise
+        except UsageError as wrong:
+            self.refuse(_DATABASE, f"{', '.join(named)}: {wrong}")
+
+
+def canary_file(name: str | None = None) -> Path:
+    """The file that was named, else the one where the user stands; raises UsageError where there is none."""
+    path = FILE if name is None else Path(name)
+    if not path.is_file():
+        how = "; make one with `edgeprobe init`" if name is None else ""
+        raise UsageError(f"{path}: no such file{how}")
+    return path
+
+
+def read_canary(path: Path) -> tuple[Canary, Lines]:
+    """The file, and the lines of its keys; raises ConfigError with line, key and the nearest valid value.
+
+    That its suites and targets can be read is for `load`.
+    """
+    data, lines = strict_yaml.load(path)
+    config.refuse_literal_secrets(path, lines, database.VARIABLE, _INSTEAD)
+    canary = strict_yaml.check(data, Canary, path=path, lines=lines)
+    for at, problem in problems(canary):
+        strict_yaml.refuse(problem, path, lines, at)
+    return canary, lines
 
 
 def load(name: str | None = None) -> Watched:
@@ -72,7 +138,7 @@ def _read(path: Path) -> Watched:
         said = f"up to {series:,} series of metrics, {MOST_SERIES:,} are the most; split it into several canaries"
         strict_yaml.refuse(said, path, lines, ("entries",))
     ordered = tuple(sorted(files))
-    return Watched(canary, targets, ordered, digest(ordered))
+    return Watched(canary, targets, ordered, digest(ordered), path, lines)
 
 
 def _cases(entry: Entry, target: Target, path: Path, lines: Lines, at: KeyPath) -> list[Case]:
@@ -101,15 +167,19 @@ def _most_series(planned: Mapping[str, list[Case]], entries: int) -> int:
     return most_series(targets, entries)
 
 
-def variables(canary: Canary) -> Iterator[tuple[str, str]]:
-    """Those that it names, each with what it holds."""
+def variables(canary: Canary) -> Iterator[Named]:
+    """Those that it names, in the order of its keys."""
+    for name in database.names(canary.database or ""):
+        yield Named(_DATABASE, name, "a part of the database's URL")
     if canary.dead_man is not None and canary.dead_man.url_env is not None:
-        yield canary.dead_man.url_env, "the dead man's address"
-    for sink in canary.sinks:
-        for variable in filter(None, (sink.webhook_env, sink.notify_env)):
-            yield variable, f"the address of sink {sink.name}"
+        yield Named(("dead_man", "url_env"), canary.dead_man.url_env, "the dead man's address")
+    for index, sink in enumerate(canary.sinks):
+        for key in ("webhook_env", "notify_env"):
+            if (variable := getattr(sink, key)) is not None:
+                yield Named(("sinks", index, key), variable, f"the address of sink {sink.name}")
         if sink.secret_env is not None:
-            yield sink.secret_env, f"the key that sink {sink.name} is signed with"
+            what = f"the key that sink {sink.name} is signed with"
+            yield Named(("sinks", index, "secret_env"), sink.secret_env, what)
 
 
 def digest(files: tuple[Path, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from datetime import timedelta
@@ -91,7 +92,7 @@ def test_the_end_is_never_told_before_the_beginning():
 
 
 def test_a_notice_that_is_refused_for_good_holds_up_no_other_alert():
-    """What a sink can't take waits for its own next try, and its alert's later ones with it."""
+    """What a sink can't take waits for its own next try."""
     heard = []
 
     def picky(notice):
@@ -105,6 +106,54 @@ def test_a_notice_that_is_refused_for_good_holds_up_no_other_alert():
     settled(scene.turn(other, other))
     assert heard == [("model.not_found", "opened")]
     assert {notice.alert.key.code for notice in scene.alerting.undelivered()} == {"blocked.client"}
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "started anew"])
+@pytest.mark.parametrize("code", [400, 403, 413, 422])
+def test_a_notice_that_is_refused_for_good_holds_up_nothing_of_its_alert(code, restarted):
+    """That it is over is told, and then nobody tells any more that it was opened."""
+    heard, tried = [], []
+
+    def picky(notice):
+        tried.append(notice.told.value)
+        if notice.told.value == "opened":
+            raise Undelivered.answered(code)
+        heard.append(notice.told.value)
+
+    scene = Scene(deliver={"ops": picky})
+    settled(scene.turn(BAD, BAD))
+    assert [notice.fault for notice in scene.alerting.undelivered()] == [f"answered {code}"]
+    if restarted:
+        scene.restart()
+    for _ in range(2):
+        settled(scene.turn(FINE))
+    assert heard == ["resolved"]
+    assert scene.alerting.undelivered() == []
+    scene.restart()
+    scene.tick(after=2 * LONGEST)
+    settled(scene)
+    assert (scene.alerting.undelivered(), tried[-1]) == ([], "resolved")
+
+
+@pytest.mark.parametrize("code", [302, 401, 404, 408, 425, 429, 500, 503])
+def test_what_is_not_refused_for_its_own_sake_is_waited_for(code):
+    """It is told in order later."""
+    heard = []
+
+    def busy(notice):
+        if scene.wall.time < until:
+            raise Undelivered.answered(code)
+        heard.append(notice.told.value)
+
+    scene = Scene(deliver={"ops": busy})
+    until = scene.wall.time + timedelta(hours=12)
+    settled(scene.turn(BAD, BAD))
+    for _ in range(2):
+        settled(scene.turn(FINE))
+    assert heard == []
+    scene.tick(after=timedelta(hours=24))
+    settled(scene)
+    assert heard == ["opened", "resolved"]
 
 
 def test_another_process_goes_on_with_it():
@@ -219,3 +268,30 @@ def test_a_webhook_that_was_down_gets_it_all():
     assert len(receiver.bodies) == 4
     assert [b'"told": "opened"' in body for body in receiver.bodies] == [True, True, True, False]
     assert receiver.headers(0)["edgeprobe-notice"] == receiver.headers(2)["edgeprobe-notice"]
+
+
+def test_a_resolver_that_hangs_holds_nobody_up(monkeypatch):
+    """It counts against the time limit; the other sink hears at once, and the webhook when names are resolved again."""
+    real, gate, hung = socket.getaddrinfo, threading.Event(), []
+
+    def resolve(host, *more, **options):
+        named = host in {"receiver.example", b"receiver.example"}
+        if named and not gate.is_set():
+            hung.append(host)
+            gate.wait()
+        return real("127.0.0.1" if named else host, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    sink = Sink()
+    with receiving() as receiver:
+        url = receiver.url.replace("127.0.0.1", "receiver.example")
+        deliver = {"hook": webhook(url, "secret-of-both", timeout=5), "ops": sink}
+        scene = Scene(deliver=deliver, sinks=(Receiver("hook"), Receiver("ops")))
+        settled(scene.turn(BAD, BAD))
+        assert (sink.heard, len(hung)) == (["opened"], 1)
+        assert [notice.fault for notice in scene.alerting.undelivered()] == ["no answer within 5 s"]
+        gate.set()
+        scene.tick()
+        settled(scene)
+    assert scene.alerting.undelivered() == []
+    assert len(receiver.bodies) == 1

@@ -75,6 +75,9 @@ def test_the_text_is_of_what_customers_meet():
     assert alert.title.startswith("[edge · Cloudflare 1010] ")
     assert "openai-py" in alert.title.partition(": prod since ")[0]
     assert "seen: 403 " in alert.text
-    assert "clients: openai-py, openai-py-aiohttp, openai-py-async; curl and httpx are fine" in alert.text
+    assert (
+        "clients: openai-py, openai-py-aiohttp, openai-py-async (3 of 5); curl and httpx are fine"
+        in alert.text
+    )
     assert "do: operator: " in alert.text
     assert f"report: edgeprobe report {bad.id}" in alert.text

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from watched import EVERY, START, Planned, Scene, finding, good, unclear
+from watched import EVERY, START, Planned, Scene, Wall, finding, good, unclear
 
 from probes.canary import Mark, Missed, Severity
 from probes.model import Confidence, Factor, Layer, Observed, WhoActs
+from probes.watch import wall as watch_wall
 
 SAMPLES = Path(__file__).parents[2] / "reports" / "samples"
 
@@ -181,3 +182,41 @@ def test_yesterday_is_said_with_its_date():
     for _ in range(4):
         scene.turn([RESET], after=EVERY * 12)
     assert "since 2026-11-30 23:01 UTC (" in scene.open[0].title
+
+
+def test_an_outbreak_ends_with_the_last_turn_that_met_it():
+    """When that ended, not when it began: a time-out lasts; from the first answer to that is how long it was."""
+    scene, minutes = Scene(), timedelta(minutes=2)
+    scene.turn([RESET], [RESET], took=minutes).turn([RESET], took=minutes).turn([good()]).turn([good()])
+    alert = scene.last.alert
+    assert alert.title.endswith(" from 14:06 UTC to 14:15 UTC (9 min)")
+    assert alert.text.startswith("resolved: met last at 14:15 UTC; over at 14:25 UTC\n")
+
+
+def test_in_scaled_time_people_read_the_time_of_their_own_clock():
+    """A canary whose hours take minutes says minutes."""
+    wall = watch_wall.Wall(0.1)
+    wall._began = START
+
+    class Fast(Wall):
+        def shown(self, at):
+            return wall.shown(at)
+
+    scene = Scene()
+    scene.wall = Fast(START)
+    scene.restart()
+    began = START + EVERY / 10
+    scene.turn([RESET], [RESET]).turn([good()]).turn([good()])
+    opened, resolved = (notice.alert for notice in scene.memory.notices.values())
+    assert f"since {began:%H:%M} UTC (1 interval)" in opened.title
+    assert resolved.text.startswith(
+        f"resolved: met last at {began:%H:%M} UTC; over at {START + 3 * EVERY / 10:%H:%M} UTC\n"
+    )
+    assert wall.shown(START - EVERY) == START - EVERY
+
+
+def test_a_title_counts_no_cases():
+    """Asked again and again in several cases a sum says nothing; of clients it is said how many are hurt."""
+    alert = opened().last.alert
+    assert alert.title.endswith("prod since 14:06 UTC (1 interval)")
+    assert "clients: openai-py (1 of 3); curl and httpx are fine" in alert.text

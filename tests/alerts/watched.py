@@ -46,6 +46,9 @@ class Wall:
     def now(self):
         return self.time
 
+    def shown(self, at):
+        return at
+
 
 @dataclass
 class Lists:
@@ -67,7 +70,7 @@ class Lists:
         self.notices[notice.id] = notice
 
     def undelivered(self):
-        return sorted((n for n in self.notices.values() if n.delivered is None), key=lambda n: n.made)
+        return sorted((n for n in self.notices.values() if n.settled is None), key=lambda n: n.made)
 
     def marks(self, since, until=None):
         return [mark for mark in self.said if since <= mark.at and (until is None or mark.at <= until)]
@@ -189,15 +192,29 @@ class Scene:
             self.memory, self.watching, self.wall, self.deliver, interval=lambda _: EVERY
         )
 
-    def turn(self, *asked, entry=None, conclusive=None, missed=None, reason=None, after=EVERY, names=NAMES):
-        """A turn whose run found what `asked` begins with, and each time it was asked again the next of it."""
+    def turn(
+        self,
+        *asked,
+        entry=None,
+        conclusive=None,
+        missed=None,
+        reason=None,
+        after=EVERY,
+        names=NAMES,
+        took=timedelta(),
+    ):
+        """A turn whose run found what `asked` begins with, and each time it was asked again the next of it; `took`: until
+        it ended.
+        """
         entry = entry or self.watching.entries[0]
         self.wall.time += after
         self.number += 1
         runs = [run_of(found, names=names, number=self.number) for found in asked]
         seen = bool(runs) and missed is None if conclusive is None else conclusive
+        began = self.wall.time
+        self.wall.time += took
         turn = Turn(
-            entry.name, entry.target, due=self.wall.time, began=self.wall.time, ended=self.wall.time,
+            entry.name, entry.target, due=began, began=began, ended=self.wall.time,
             run=runs[0].id if runs else None, conclusive=seen, missed=missed, reason=reason,
         )  # fmt: skip
         again = [Asked(run, run.findings, part=True) for run in runs[1:]]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from exchanges import exchange
 
-from probes.canary import About, Alert, AlertKey, AlertState, Notice, Told, Turn
+from probes.canary import About, Alert, AlertKey, AlertState, Notice, Pause, Told, Turn
 from probes.model import (
     Ask,
     Attribution,
@@ -117,6 +117,10 @@ def alert(name: str = "a1", state: AlertState = AlertState.OPEN, **more) -> Aler
 
 def notice(name: str = "n1", **more) -> Notice:
     return Notice(name, alert(), Told.OPENED, "ops", NOW, **more)
+
+
+def pause(target: str = "prod", hours: float = 1) -> Pause:
+    return Pause(target, NOW, NOW + timedelta(hours=hours), "a 429 asked for it")
 
 
 def turn(due: datetime = NOW, entry: str = "smoke-prod", **more) -> Turn:

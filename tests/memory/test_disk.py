@@ -11,17 +11,17 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from memories import BLOCKED, NOW, alert, events, notice, record, run, turn
+from memories import BLOCKED, NOW, alert, events, notice, pause, record, run, turn
 
 from probes import memory as remembering
 from probes.canary import Mark
 from probes.errors import UsageError
-from probes.memory import Memory
+from probes.memory import Memory, database
 from probes.model import Spend
 
 HERE = Path(__file__).parent
@@ -162,12 +162,14 @@ def test_a_full_disk(tmp_path, monkeypatch, capsys, disk):
         memory.notice(notice())
         memory.turn(turn(run=during.id, ended=NOW + HOUR, conclusive=True))
         memory.mark(Mark(NOW, "deploy"))
+        memory.pause(pause())
 
         assert memory.alerts() == [alert("a1", text=long), alert("a2")]
         assert memory.undelivered() == [notice()]
         assert [one.run for one in memory.turns("smoke-prod")] == [during.id]
         assert memory.last_conclusive("smoke-prod") == NOW + HOUR
         assert memory.marks(NOW) == [Mark(NOW, "deploy")]
+        assert memory.pauses() == [pause()]
         assert memory.spent("prod", NOW - 300 * 24 * HOUR).requests == 4
         assert memory.load(before.id) == before
         assert memory.fault is not None
@@ -256,22 +258,64 @@ def test_a_database_that_another_process_holds(reports, capsys, monkeypatch):
         assert memory.alerts() == [alert()]
 
 
-def test_two_open_a_new_one_at_once(reports):
-    """Both have the schema, which was made once."""
+def test_many_open_a_new_one_at_once(tmp_path):
+    """Each finds the schema, which was made once."""
     faults = []
 
-    def opened() -> None:
+    def opened(url: str, together: threading.Barrier) -> None:
+        together.wait()
         try:
-            Memory.open().close()
+            Memory.open(url).close()
         except UsageError as fault:
             faults.append(fault)
 
-    threads = [threading.Thread(target=opened) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for n in range(5):
+        shared = (f"sqlite:///{tmp_path / str(n)}.db", threading.Barrier(8))
+        threads = [threading.Thread(target=opened, args=shared) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert faults == []
+
+
+def test_a_new_one_that_another_is_making(reports, monkeypatch):
+    """It is tried again until that one is done: SQLite does not wait at every step."""
+    reports.mkdir()
+    other = sqlite3.connect(reports / "edgeprobe.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            other.execute("ROLLBACK")
+
+    monkeypatch.setattr(database, "_WAIT_MS", 20)
+    monkeypatch.setattr(database.time, "sleep", wait)
+    Memory.open().close()
+    other.close()
+    assert len(waits) == 3
+
+
+def test_a_new_one_that_another_never_lets_go(reports, monkeypatch):
+    """The operator is told after a while."""
+    monkeypatch.setattr(database, "_WAIT_MS", 20)
+    monkeypatch.setattr(database, "_WAIT_FOR_MAKER_MS", 50)
+    reports.mkdir()
+    with closing(sqlite3.connect(reports / "edgeprobe.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(UsageError, match=r"cannot open .*edgeprobe\.db: database is locked"):
+            Memory.open()
+
+
+def test_who_opens_waits_for_no_writer(reports):
+    """What is there as it should be is opened and read at once, however long another writes."""
+    Memory.open().close()
+    with closing(sqlite3.connect(reports / "edgeprobe.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with Memory.open() as memory:
+            assert memory.alerts() == []
 
 
 REFUSED = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from memories import BLOCKED, NOW, alert, notice, record, run, turn
+from memories import BLOCKED, NOW, alert, notice, pause, record, run, turn
 
 from probes.canary import Mark
 from probes.errors import UsageError
@@ -25,6 +25,7 @@ def filled(memory: Memory) -> None:
     memory.keep(alert())
     memory.notice(notice())
     memory.mark(Mark(NOW, "deploy"))
+    memory.pause(pause())
 
 
 def test_the_steps_lead_to_the_tables(memory):
@@ -53,6 +54,7 @@ def test_a_database_of_each_schema_is_read(reports, dump):
             [turn()],
         )
         assert memory.marks(NOW) == [Mark(NOW, "deploy")]
+        assert memory.pauses() == ([] if dump.stem < "schema-0002" else [pause()])
         assert len(memory.history("smoke/completion")) == 4
         record(memory, run(suffix="cccc"))
         assert memory.errors == 0

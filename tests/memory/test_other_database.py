@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from labruns import refused_port
-from memories import BLOCKED, NOW, alert, events, notice, record, run, turn
+from memories import BLOCKED, NOW, alert, events, notice, pause, record, run, turn
 
 from probes.canary import Mark
 from probes.errors import UsageError
@@ -92,6 +93,8 @@ def test_postgresql_remembers_alike(server, reports, edgeprobe):
         memory.keep(alert(text="a\0b"))
         memory.keep(alert(text="b\0c"))
         memory.notice(notice())
+        memory.pause(pause(hours=2))
+        memory.pause(pause())
         memory.mark(Mark(NOW, "a\0b"))
         memory.mark(Mark(NOW, "a\0b"))
         assert memory.errors == 0
@@ -100,6 +103,7 @@ def test_postgresql_remembers_alike(server, reports, edgeprobe):
         assert memory.turns("smoke-prod") == [turn(ended=NOW, conclusive=True, reason="a\0b")]
         assert memory.last_conclusive("smoke-prod") == NOW
         assert memory.undelivered() == [notice()]
+        assert (memory.pauses(), memory.targets()) == ([pause()], ["prod"])
         assert memory.marks(NOW) == [Mark(NOW, "a\0b")]
         assert [o.verdict for o in memory.history("smoke/completion")] == ["fail", "pass", "pass", "pass"]
         assert memory.spent("prod", NOW - DAY).requests == 4
@@ -121,6 +125,30 @@ def test_postgresql_remembers_alike(server, reports, edgeprobe):
     said = edgeprobe("store", "stats", "--db", server)
     assert said.code == 0
     assert edgeprobe("report", hostile.id, "--db", server).code == 0
+
+
+@pytest.mark.real
+def test_many_make_the_tables_at_once(server):
+    """They are made once; who comes beside waits."""
+    faults = []
+    together = threading.Barrier(6)
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE many")
+
+    def opened() -> None:
+        together.wait()
+        try:
+            Memory.open(server.replace("/postgres?", "/many?")).close()
+        except UsageError as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=opened) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
 
 
 @pytest.mark.real

@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memories import BLOCKED, GOOD, NOW, alert, events, notice, record, run, turn
+from memories import BLOCKED, GOOD, NOW, alert, events, notice, pause, record, run, turn
 
 from probes import store
 from probes.canary import AlertState, Mark, Missed
@@ -122,18 +122,52 @@ def test_store_stats(reports, edgeprobe):
         record(memory, run(made=BLOCKED))
         memory.keep(alert())
         memory.notice(notice())
+        memory.pause(pause(hours=365 * 24))
+        memory.pause(pause("staging", hours=-1))
         stats = memory.stats()
     said = edgeprobe("store", "stats", "--json", "-")
     document = json.loads(said.out)
     assert document["schema"] == "edgeprobe.store/1"
     names = {field.name for field in fields(Stats)} - {"schema"}
     assert set(document) == names | {"schema", "revision"}
-    for name in names - {"bytes", "oldest", "newest", "database"}:
+    assert document["paused"] == [
+        {
+            "target": "prod",
+            "asked": "2026-11-29T17:43:12Z",
+            "until": "2027-11-29T17:43:12Z",
+            "why": "a 429 asked for it",
+        }
+    ]
+    for name in names - {"bytes", "oldest", "newest", "database", "paused"}:
         assert document[name] == getattr(stats, name), name
     said = edgeprobe("store", "stats")
     assert said.code == 0
     assert "1 with a failure" in said.out
     assert "1 of 1 alerts open, 1 notices not delivered" in said.out
+    assert said.out.endswith("paused    prod until 2027-11-29 17:43:12 UTC: a 429 asked for it\n")
+
+
+def test_store_resume(reports, edgeprobe):
+    """What is paused is told and ended; what is not is no mistake, and what nobody knows is one."""
+    with Memory.open() as memory:
+        record(memory, run())
+        memory.pause(pause("staging", hours=365 * 24))
+        began = datetime.now(UTC)
+        said = edgeprobe("store", "resume", "staging")
+        assert (said.code, said.err) == (0, "")
+        assert said.out == (
+            "staging was paused until 2027-11-29 17:43:12 UTC (a 429 asked for it); it is asked again from its next turn on\n"
+        )
+        (ended,) = memory.pauses()
+        assert began <= ended.until <= datetime.now(UTC)
+        assert memory.stats().paused == ()
+    for name in ("staging", "prod"):
+        said = edgeprobe("store", "resume", name)
+        assert (said.code, said.out) == (0, f"{name} is not paused\n")
+    said = edgeprobe("store", "resume", "stagin")
+    assert (said.code, said.out) == (2, "")
+    assert "'stagin' is no target that runs or pauses are stored of" in said.err
+    assert "did you mean staging?" in said.err
 
 
 def test_store_prune(reports, edgeprobe):
@@ -145,6 +179,46 @@ def test_store_prune(reports, edgeprobe):
     assert said.out.startswith("deleted  5 runs, 5 turns, ")
     with Memory.open() as memory:
         assert memory.stats().runs == 15
+
+
+CANARY = "version: 1\nretention: {raw_days: 45, failed_days: 1000}\nentries: [{name: e, suite: smoke, target: prod, every: 5m}]\n"
+RETENTION = {
+    "by nobody": ("", [], 13, "kept     runs for 30 days (default), with a failure for 365 (default)"),
+    "by the canary's file": (CANARY, [], 15, "kept     runs for 45 days (configs/canary.yaml), with a failure for 1000 (configs/canary.yaml)"),
+    "by a flag": (CANARY, ["--raw-days", "25"], 13, "kept     runs for 25 days (--raw-days), with a failure for 1000 (configs/canary.yaml)"),
+    "failures as long as others": ("", ["--raw-days", "400"], 20, "kept     runs for 400 days (--raw-days), with a failure for 400 (--raw-days)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "flags", "left", "said"), RETENTION.values(), ids=RETENTION)
+def test_the_canary_s_retention_is_that_of_prune(
+    reports, edgeprobe, monkeypatch, tmp_path, file, flags, left, said
+):
+    """Where its file lies where `watch` finds it; flags win, and it is said who decided."""
+    monkeypatch.chdir(tmp_path)
+    if file:
+        (tmp_path / "configs").mkdir()
+        (tmp_path / "configs/canary.yaml").write_text(file)
+    lived(100, now=datetime.now(UTC).replace(microsecond=0)).close()
+    told = edgeprobe("store", "prune", *flags)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.splitlines()[1] == said
+    with Memory.open() as memory:
+        assert memory.stats().runs == left
+
+
+def test_store_looks_into_the_canary_s_own_database(reports, edgeprobe, monkeypatch, tmp_path):
+    """That its file names; one that is wrong deletes nothing."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    Memory.open(f"sqlite:///{tmp_path / 'own.db'}").close()
+    monkeypatch.setenv("OWN_DB", f"sqlite:///{tmp_path / 'own.db'}")
+    (tmp_path / "configs/canary.yaml").write_text(CANARY.replace("entries", "database: $OWN_DB\nentries"))
+    assert f"database  {tmp_path / 'own.db'}, " in edgeprobe("store", "stats").out
+    (tmp_path / "configs/canary.yaml").write_text(CANARY.replace("45", "0"))
+    wrong = edgeprobe("store", "prune")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "configs/canary.yaml:2: retention.raw_days: must be 1 or more, not 0" in wrong.err
 
 
 WRONG = {

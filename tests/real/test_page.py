@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
 import pytest
 from labruns import lab_run
 from processes import program
-from reporters.hostile import HARMS, run_of, told
-from reporters.test_html import CUT, PLOTTED, hostile_call
+from reporters.hostile import FINE, HARMS, run_of, told
+from reporters.test_axes import AT_ONCE, DIED
+from reporters.test_html import CUT, PLOTTED, cut_stream, hostile_call
+from reporters.test_picture import CALL, STREAM
+from reporters.test_story import in_portions
+from reporters.test_tracks import events
 
+from probes.model import Skipped
 from probes.reporters import html
 
 pytestmark = pytest.mark.real
@@ -95,6 +100,12 @@ def timed_out():
     return lab_run("long", "read-timer")
 
 
+def died_together():
+    """Streams that were begun one after another and died at one moment."""
+    calls = tuple(replace(each.call, exchanges=(each.exchange,)) for each in DIED)
+    return run_of(replace(AT_ONCE, evidence=tuple(each.exchange.id for each in DIED)), calls=calls)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_it_draws_and_asks_nobody(show, scheme):
     """Every plot has ink, the console is silent, and the only file that is read is the page."""
@@ -124,13 +135,98 @@ def test_both_sides_of_a_twin_stand_on_one_axis(show):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", [320, 360, 768])
+@pytest.mark.parametrize("width", [320, 390, 768])
 def test_it_fits_a_phone(show, width, scheme):
     """With everything open nothing stands out to the side, and the plots are as wide as there is room."""
     shown = show(timed_out(), width=width, scheme=scheme).everything()
     assert shown.overflow() <= 0
     for box in (canvas.bounding_box() for canvas in shown.page.locator(".plot canvas").all()):
         assert 0.6 * width < box["width"] <= width
+
+
+WORD = "x" * 400
+LONG = "streams/streaming/cap=256/deadline=600/patience=600/recipe=count"
+PAGES = {
+    "a word without end": run_of(
+        replace(CUT, title=WORD, client=WORD, detail=(("seen", WORD),)),
+        calls=(hostile_call(WORD),),
+        skipped=(Skipped(WORD, WORD, WORD),),
+    ),
+    "names as they are": run_of(
+        replace(CUT, case=LONG, client="openai-py-aiohttp", next_test=f"again: `edgeprobe run streams --base-url https://{'a' * 60}.example/v1`"),
+        replace(FINE, case=LONG, client="vercel-ai-stream"),
+        calls=(cut_stream(),),
+        skipped=(Skipped(LONG, "openai-1.109.1-isolated", "not installed"),),
+    ),
+    "many that died": died_together(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["drawn", "without scripts"])
+@pytest.mark.parametrize("width", [320, 390, 768, 1100])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_to_be_scrolled_sideways(show, name, width, javascript):
+    """Whatever its words, on phone, tablet and desk, with everything open."""
+    shown = show(PAGES[name], width=width, java_script_enabled=javascript)
+    shown.page.evaluate(OPEN_ALL)
+    if javascript:
+        shown.everything()
+    assert shown.overflow() <= 0
+    assert shown.page.locator("h1").bounding_box()["width"] > width / 2
+
+
+# Where a colour of the key begins anew behind blank paper, along a row of each plot near its top; the grid parts nothing.
+RUNS = r"""(name) => [...document.querySelectorAll('article .plot canvas')].map((canvas) => {
+  const wanted = getComputedStyle(document.querySelector(`.key i.${name}`)).color.match(/\d+/g).map(Number);
+  const row = Math.round(canvas.height * 0.12);
+  const { data } = canvas.getContext('2d').getImageData(0, row, canvas.width, 1);
+  const found = [];
+  let inside = false;
+  for (let n = 0; n < data.length; n += 4) {
+    const is = wanted.every((part, k) => Math.abs(part - data[n + k]) < 3) && data[n + 3] > 250;
+    if (is && !inside) found.push(n / 4);
+    inside = is || (inside && data[n + 3] > 0);
+  }
+  return found;
+})"""
+
+
+def plotted_alone(stream, code="stream.buffered"):
+    """The page of a finding that was read from one stream."""
+    shown = replace(stream, id=STREAM, attribution=replace(stream.attribution, code=code))
+    return run_of(replace(CUT, code=code), calls=(replace(CALL, exchanges=(shown,)),))
+
+
+@pytest.mark.parametrize("width", [390, 1100])
+def test_steps_are_seen_between_their_silences(show, width):
+    """As many silences as there are pauses, and none across a step."""
+    stream = in_portions(apart=(2.65,) * 8)  # where no line of the grid falls on a step
+    page = show(plotted_alone(stream), width=width).everything().page
+    [silences] = page.evaluate(RUNS, "gaps")
+    assert len(silences) == 8
+
+
+def test_our_own_lag_has_its_own_colour(show):
+    """It is no silence of the stream."""
+    stream = replace(events("v" * 20), event_times=(*range(1, 11), *range(21, 31)), conditions={"stalls": [(10.1, 20.9)]})  # fmt: skip
+    page = show(plotted_alone(stream)).everything().page
+    assert [len(runs) for name in ("lag", "gaps") for runs in page.evaluate(RUNS, name)] == [1, 0]
+
+
+def test_a_whole_answer_is_not_crossed_out(show):
+    """One whose end is faulty has a mark of its own, which the key explains."""
+    page = show(plotted_alone(events("v" * 20), "stream.no_end")).everything().page
+    assert [len(runs) for name in ("flaw", "ends") for runs in page.evaluate(RUNS, name)] == [1, 0]
+    assert "! whole, but faulty end" in page.locator("article").inner_text()
+
+
+def test_one_moment_is_one_line(show):
+    """The ends of streams that died together stand below each other."""
+    page = show(died_together()).everything().page
+    found = page.evaluate(RUNS, "ends")
+    assert len(found) == 4
+    ends = [runs[-1] for runs in found]
+    assert max(ends) - min(ends) <= 1
 
 
 def test_how_to_read_a_plot_is_one_click_away(show):

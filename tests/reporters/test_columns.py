@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import accumulate, chain
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reporters.test_picture import streamed
@@ -55,6 +56,33 @@ def test_the_wait_for_an_answer_that_comes_at_once_is_a_gap():
     found = columns(track([9.0 + n * 0.001 for n in range(50)]))
     assert [[round(at * found["unit"], 3) for at in gap] for gap in found["gaps"]] == [[0.0, 9.0]]
     assert columns(track([9.0 + n * 0.1 for n in range(50)]))["gaps"] == []
+
+
+def seconds(found, name):
+    return [tuple(round(at * found["unit"], 3) for at in pair) for pair in found[name]]
+
+
+@pytest.mark.parametrize("goes", [4, 14, 40, 60, POINTS // 2])
+def test_silences_stand_between_goes(goes):
+    """Of what is given out in steps each, and none within a go, however many there are."""
+    times = [2.0 * go + n * 0.01 for go in range(1, goes + 1) for n in range(18)]
+    found = columns(track(times))
+    assert seconds(found, "gaps") == [(round(2.0 * go + 0.17, 3), 2.0 * go + 2) for go in range(1, goes)]
+
+
+def test_stairs_too_small_to_shade():
+    """Rather none of the silences than some."""
+    times = [0.5 * go + n * 0.001 for go in range(1, POINTS) for n in range(18)]
+    assert columns(track(times))["gaps"] == []
+
+
+def test_our_own_lag_is_marked_and_is_no_silence():
+    """As far as it can be seen."""
+    stalled = {"stalls": [(3.0, 5.0), (9.0, 9.001)]}
+    stream = replace(streamed(1.0, 12.0), event_times=(1.0, 2.0, 7.0, 12.0), event_kinds="vvvv", conditions=stalled)  # fmt: skip
+    found = columns(Track("x", 0.0, stream))
+    assert seconds(found, "lags") == [(3.0, 7.0)]
+    assert (2.0, 7.0) not in seconds(found, "gaps")
 
 
 def test_heartbeats_are_thinned():

@@ -20,7 +20,7 @@ from probes.model import Raised, Skipped, Timeline, Verdict
 from probes.redact import safe_text
 from probes.reporters import assets, html
 from probes.reporters.calls import MOST
-from probes.reporters.figures import arrivals, phases
+from probes.reporters.figures import arrivals, group, phases
 from probes.reporters.tracks import Track
 
 
@@ -90,7 +90,7 @@ def test_the_library_is_the_one_that_was_published():
 def test_what_the_script_reads_is_numbers():
     """No text of a run is in what it parses."""
     [data] = re.findall(r'<script type="application/json" id="columns">(.*?)</script>', told(html, PLOTTED))
-    assert re.fullmatch(r'[\[\]{}",:0-9.e-]*', re.sub(r'"(unit|at|tokens|beats|gaps|end)"', '""', data))
+    assert re.fullmatch(r'[\[\]{}",:0-9.e-]*', re.sub(r'"(unit|at|tokens|beats|gaps|lags|end)"', '""', data))
     assert [len(stream["at"]) for stream in json.loads(data)] == [4]
 
 
@@ -126,6 +126,27 @@ def test_the_wait_for_the_first_token_is_a_silence_in_the_table():
     cells = [line for line in table if " to " in line]
     assert cells[0] == "0 ms to 4.0 s004.0 s"
     assert cells[-1] == "36.0 s to 40.0 s104.0 s"
+
+
+def test_what_we_did_not_read_is_no_silence_in_the_table():
+    """While this process stood still, tokens may have come."""
+    late = replace(
+        events("vvv"),
+        event_times=(1.0, 19.0, 20.0),
+        timeline=Timeline(upload_end=0.0, first_token=1.0, last_byte=20.0, end=20.0),
+        conditions={"stalls": [(1.5, 18.9)]},
+    )
+    table = Page("\n".join(arrivals(Track("x", 0.0, late)))).text.split("\n")
+    assert [line for line in table if "4.0 s to 6.0 s" in line] == ["4.0 s to 6.0 s000 ms"]
+
+
+def test_a_stream_that_was_begun_later_says_so():
+    """Its sentence tells its age, its axis the time since the first request."""
+    tracked = [Track("stream 1", 0.0, cut_stream().exchanges[0]), Track("stream 2", 5.0, cut_stream().exchanges[0])]  # fmt: skip
+    text = Page("\n".join(group(tracked, {STREAM: 0}, "f1"))).text
+    assert "stream 1: First token" in text
+    assert "stream 2, begun 5.0 s after the first: First token" in text
+    assert text.count("by the seconds since the first request") == 2
 
 
 def test_no_two_parts_have_one_name():

@@ -204,6 +204,57 @@ def test_a_short_beginning_is_seen():
     assert line == "openai-py |#...........................X closed after 61.7 s"
 
 
+def alone(shown):
+    """Its lines, as of the only stream of a finding."""
+    found = replace(FOUND, evidence=(STREAM,))
+    return picture(found, {STREAM: Seen(CALL, shown)}, 60, ascii_only=True)
+
+
+def test_whole_without_its_end_is_not_cut():
+    """A mark and words of its own."""
+    shown = streamed(1.0, 20.0)
+    shown = replace(shown, attribution=replace(shown.attribution, code="stream.no_end"))
+    line, _, legend = alone(shown)
+    assert line == "openai-py |..######################! faulty end after 20.0 s"
+    assert legend.strip() == ". waiting  # tokens  ! whole, but faulty end"
+
+
+@pytest.mark.parametrize("width", range(40, 90))
+def test_a_mark_stands_beside_its_meaning(width):
+    """Wherever the legend is broken into lines."""
+    shown = streamed(100.0, 150.0, (100.0, 110.0, 140.0), first_byte=2.0)
+    shown = replace(shown, conditions={"stalls": [(112.0, 138.0)]})
+    lines = drawn(shown, page(60.0, 504), width=width)
+    for meaning in (". waiting", "- bytes, no token", "# tokens", "X cut", "~ we ran late"):
+        assert any(meaning in line for line in lines), lines
+
+
+def test_our_own_lag_is_no_silence():
+    """It has a mark of its own."""
+    stream = streamed(1.0, 30.0, (1.0, 2.0, 16.0, 30.0))
+    stream = replace(stream, conditions={"stalls": [(2.1, 15.9)]})
+    line, _, legend = alone(stream)
+    assert line == "openai-py |.#~~~~~~~~~~~~#...........| complete after 30.0 s"
+    assert legend.strip() == ". waiting  # tokens  ~ we ran late"
+
+
+def test_streams_that_died_at_one_moment():
+    """Their ends stand below each other."""
+    seen = {
+        f"s/{n}": Seen(
+            replace(CALL, case=FOUND.case, trial=replace(CALL.trial, start=5.0 * n)),
+            replace(streamed(1.0, 20.0 - 5 * n, error=("closed", "body")), id=f"s/{n}"),
+        )
+        for n in range(3)
+    }
+    found = replace(FOUND, kind="lifetimes", code="stream.truncated", evidence=tuple(seen))
+    assert picture(found, seen, 60, ascii_only=True)[:3] == [
+        "stream 1 |..###########################X closed after 20.0 s",
+        "stream 2 |       ..####################X closed after 15.0 s",
+        "stream 3 |               ..############X closed after 10.0 s",
+    ]
+
+
 def test_tokens_within_the_last_column_are_seen():
     """Where all came with the end, which has a mark of its own, and where the stream is far shorter than another."""
     seen = dict([through("held", 1, shown=streamed(59.9, 60.0, [59.9, 60.0])), through("short", 2, shown=streamed(0.1, 0.2, [0.1]))])  # fmt: skip

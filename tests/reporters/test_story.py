@@ -44,6 +44,11 @@ def judged(code, shown, **facts):
     return with_facts(replace(shown, attribution=made), **facts)
 
 
+def in_doubt():
+    shown = judged("stream.corrupted", events(STEADY), replacement_chars=1)
+    return replace(shown, attribution=replace(shown.attribution, extracted={"maybe": "the model's own"}))
+
+
 STEPS = "First token after 1.0 s; then the tokens come in 9 portions"
 ENDS = "whole after 17.0 s, with its finish reason (stop) and [DONE]."
 BEGINS = "First token after 1.0 s; then tokens without a break for 19.0 s"
@@ -128,7 +133,47 @@ STORIES = {
     ),
     "steps that we made ourselves": (
         in_portions(conditions={"stalls": [(at + 0.1, at + 1.9) for at in range(1, 17, 2)]}),
-        "First token after 1.0 s; then tokens without a break for 16.0 s; whole after 17.0 s, with its finish reason (stop) and [DONE].",
+        f"First token after 1.0 s; then tokens for 16.0 s; in 15.9 s of this the probe itself ran late, so what came then may have come sooner; {ENDS}",
+    ),
+    "held back by ourselves": (
+        replace(at_once(), conditions={"stalls": [(0.5, 8.9)]}),
+        "First token after 9.0 s; then tokens for 49 ms; in 8.6 s of this the probe itself ran late, so what came then may have come sooner; whole after 9.1 s, with its finish reason (stop) and [DONE].",
+    ),
+    "whole without an end marker": (
+        judged("stream.no_end", events(STEADY), terminal=None),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), and no [DONE] after it.",
+    ),
+    "whole with another API's end marker": (
+        judged("stream.no_end", events(STEADY), dialect="anthropic.messages"),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), but it ends with [DONE], where message_stop ends an answer of this API.",
+    ),
+    "whole with an end marker of its own that is not the usual": (
+        judged("stream.no_end", events(STEADY), dialect="openai.responses", terminal="response.incomplete", complete=False),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and response.incomplete, but without the end of its framing.",
+    ),
+    "chat that ends as responses do": (
+        judged("stream.no_end", events(STEADY), terminal="response.incomplete"),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop), but it ends with response.incomplete, where [DONE] ends an answer of this API.",
+    ),
+    "whole with a framing that has no end": (
+        judged("stream.no_end", events(STEADY), complete=False),
+        f"{BEGINS}; whole after 20.0 s, with its finish reason (stop) and [DONE], but without the end of its framing.",
+    ),
+    "whole, then reset": (
+        judged("stream.no_end", events(STEADY, error=("reset", "body")), finish_reason="stop"),
+        f"{BEGINS}; at 20.0 s the connection was reset; all of the answer had come before that, with its finish reason (stop), and no [DONE] after it.",
+    ),
+    "chunks that come twice": (
+        judged("stream.corrupted", events(STEADY), tokens=20, repeats=10),
+        f"{BEGINS}; its chunks come twice: 10 of 20 repeat the one before; over after 20.0 s, with its finish reason (stop) and [DONE].",
+    ),
+    "chunks that are alike": (
+        judged("ok", events(STEADY), tokens=20, repeats=10),
+        f"{BEGINS}; {ENDS.replace('17.0', '20.0')}",
+    ),
+    "a character in doubt": (
+        in_doubt(),
+        f"{BEGINS}; a character of its text is in doubt: it may be lost, or the model's own; whole after 20.0 s, with its finish reason (stop) and [DONE].",
     ),
     "damaged characters": (
         judged("stream.corrupted", events(STEADY), replacement_chars=3),

@@ -1,4 +1,4 @@
-"""What a picture is drawn from: which exchanges stand on one axis, what came when in each, and what is a silence."""
+"""What a picture is drawn from: what came when in an exchange, what is a silence and whose, and how it ended."""
 
 from __future__ import annotations
 
@@ -6,77 +6,16 @@ from dataclasses import replace
 
 import pytest
 from exchanges import GOOD_CHAT, exchange
-from reporters.hostile import FOUND, run_of
-from reporters.test_picture import CALL, STREAM, TWIN, WHOLE, page, streamed
+from reporters.test_picture import ended, page, streamed
 
-from probes.model import Factor, Timeline, Verdict
-from probes.reporters.tracks import MOST, Seen, Track, by_id, tracks, unlike
+from probes.model import Attribution, Layer, Timeline
+from probes.reporters.tracks import Track
 
 
 def events(kinds, step=1.0, **more):
     """A stream with an event of each kind, one after the other."""
     times = tuple((n + 1) * step for n in range(len(kinds)))
     return replace(streamed(times[0], times[-1], times, **more), event_times=times, event_kinds=kinds)
-
-
-def side(name, *, client="httpx", route="edge", version="HTTP/1.1", coding="gzip", size=100):
-    shown = streamed()
-    headers = (("Accept-Encoding", coding),) if coding else ()
-    request = replace(shown.request, headers=headers, body_bytes=size)
-    trial = replace(CALL.trial, client=client, route=route)
-    conditions = {"http_version": version}
-    return Seen(replace(CALL, trial=trial), replace(shown, id=name, request=request, conditions=conditions))
-
-
-LABELS = {
-    "stream": (Factor.STREAM, {}, ("streamed", "not streamed")),
-    "length": (Factor.LENGTH, {}, ("shorter", "longer")),
-    "client": (Factor.CLIENT, {"client": "curl"}, ("httpx", "curl")),
-    "route": (Factor.ROUTE, {"route": "origin"}, ("edge", "origin")),
-    "http": (Factor.HTTP_VERSION, {"version": "HTTP/2"}, ("HTTP/1.1", "HTTP/2")),
-    "coding": (Factor.ACCEPT_ENCODING, {"coding": None}, ("gzip", "no accept-encoding")),
-    "size": (Factor.SIZE, {"size": 70_000}, ("100 B", "70,000 B")),
-    "what cannot be told": (Factor.ROUTE, {}, ("control", "variant")),
-    "without words of its own": (Factor.KEY, {}, ("control", "variant")),
-}
-
-
-@pytest.mark.parametrize("factor, differs, labels", LABELS.values(), ids=LABELS)
-def test_the_sides_of_a_twin(factor, differs, labels):
-    """Both stand on one axis, and are called by what differed, read from what was sent."""
-    seen = {STREAM: side(STREAM), WHOLE: side(WHOLE, **differs)}
-    found = tracks(replace(TWIN, factor=factor), seen)
-    assert tuple(track.label for track in found) == labels
-    assert [track.exchange.id for track in found] == [STREAM, WHOLE]
-
-
-@pytest.mark.parametrize(
-    "kind, labels",
-    [
-        ("length", ("streamed", "not streamed")),
-        ("buffering", ("shorter", "longer")),
-        ("resumed", ("control", "variant")),
-    ],
-)
-def test_the_sides_of_what_is_put_down_to_no_factor(kind, labels):
-    """By what the kind compares, and by no name where that is not known."""
-    answer = side(WHOLE)
-    request = replace(answer.exchange.request, stream=kind != "length")
-    seen = {STREAM: side(STREAM), WHOLE: Seen(CALL, replace(answer.exchange, request=request))}
-    found = tracks(replace(TWIN, factor=None, kind=kind, evidence=(STREAM, WHOLE)), seen)
-    assert tuple(track.label for track in found) == labels
-
-
-def test_no_more_streams_than_can_be_looked_at():
-    """Of a finding that many clients share."""
-    seen = {str(n): side(str(n), client=f"c{n}") for n in range(MOST + 3)}
-    assert len(tracks(replace(FOUND, evidence=tuple(seen)), seen)) == MOST
-
-
-def test_a_passed_twin_shows_its_streams():
-    """Its sides did not differ."""
-    seen = {STREAM: side(STREAM), WHOLE: Seen(CALL, page())}
-    assert [t.label for t in tracks(replace(TWIN, verdict=Verdict.PASS), seen)] == ["httpx"]
 
 
 ARRIVALS = {
@@ -131,21 +70,6 @@ def test_no_silence_of_our_own():
     assert Track("x", 0.0, stream).gaps() == []
 
 
-def test_what_findings_know_better():
-    """A stream that is proven whole without a finish reason, and one that its SDK lost a part of."""
-    masked, good = side("masked"), side("good")
-    made = replace(masked.exchange.attribution, code="stream.masked")
-    calls = (
-        replace(CALL, exchanges=(replace(masked.exchange, attribution=made),)),
-        replace(CALL, exchanges=(good.exchange,)),
-    )
-    passed = replace(FOUND, code="ok", verdict=Verdict.PASS, evidence=("masked", "good"))
-    lost = replace(FOUND, code="client.parser", evidence=("good",))
-    seen = by_id(run_of(passed, lost, calls=calls))
-    assert {name: each.exchange.attribution.code for name, each in seen.items()} == {"masked": "ok", "good": "client.parser"}  # fmt: skip
-    assert [t.outcome.partition(" after")[0] for t in tracks(lost, seen)] == ["misread"]
-
-
 def test_a_heartbeat_ends_no_silence():
     """Bytes came, and no token."""
     stream = events("vvv" + "c" * 57, error=("closed", "body"))
@@ -167,33 +91,37 @@ def test_a_tidy_end_after_a_silence():
     assert Track("x", 0.0, cut).end == 62.0
 
 
-def left(name, client):
-    made = side(name, client=client)
-    shown = replace(made.exchange, facts={**made.exchange.facts, "complete": None, "terminal": None})
-    parser = replace(shown.attribution, code="client.parser")
-    return replace_exchange(made, replace(shown, attribution=parser))
+def test_nothing_was_held_back_while_we_stood_still():
+    """What a process reads at once after it stood still may have come one by one."""
+    stream = replace(events("v" * 50), event_times=tuple(9.0 + n / 1000 for n in range(50)))
+    late = replace(stream, conditions={"stalls": [(0.5, 8.9)]})
+    assert [Track("x", 0.0, each).at_once for each in (stream, late)] == [True, False]
 
 
-def replace_exchange(made, shown):
-    return Seen(replace(made.call, exchanges=(shown,)), shown)
+def test_our_own_lag():
+    """What was stamped in it, and in the time that it takes to read what had piled up; never beyond the end."""
+    stream = replace(events("v" * 20), conditions={"stalls": [(1.0, 2.0), (2.5, 3.0), (18.0, 19.5)]})
+    assert Track("x", 0.0, stream).lags == [(1.0, 3.5), (18.0, 20.0)]
 
 
-def test_what_a_client_that_left_never_saw():
-    """Beside its stream stands the same one as a client that read on had it, and no stream of another case."""
-    other = side("o", client="wget")
-    seen = {
-        "a": left("a", "openai-py"),
-        "o": Seen(replace(other.call, case="another"), other.exchange),
-        "b": side("b", client="curl"),
-        "c": side("c", client="httpx"),
-    }
-    found = tracks(replace(FOUND, code="client.parser", case=CALL.case, evidence=("a",)), seen)
-    assert [track.label for track in found] == ["openai-py", "curl"]
+def judged(code, shown, **extracted):
+    return replace(shown, attribution=Attribution(Layer.UNKNOWN, code, extracted=extracted))
 
 
-def test_one_of_each_way_to_end_is_drawn_first():
-    """Three that left alike don't push out the one that read on."""
-    seen = {n: left(n, n) for n in "abc"} | {n: side(n, client=n) for n in "de"}
-    shown = tracks(replace(FOUND, evidence=tuple(seen)), seen)
-    assert [track.label for track in unlike(shown, 3)] == ["a", "b", "d"]
-    assert [track.label for track in unlike(shown, 9)] == list("abcde")
+ENDS = {
+    "whole": (judged("ok", events("vv")), "whole", "complete"),
+    "whole without its end": (judged("stream.no_end", events("vv")), "faulty", "faulty end"),
+    "whole, and its framing broke": (judged("stream.no_end", events("vv", error=("protocol", "body"))), "faulty", "broken"),
+    "a character in doubt": (judged("stream.corrupted", events("vv"), maybe="the model's own"), "whole", "in doubt"),
+    "damaged": (judged("stream.corrupted", events("vv")), "cut", "corrupted"),
+    "cut": (judged("stream.truncated", events("vv")), "cut", "truncated"),
+    "an error": (page(), "cut", "524"),
+    "ours": (judged("stream.truncated", ended(2.0, "deadline")), "ours", "our limit"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shown, manner, outcome", ENDS.values(), ids=ENDS)
+def test_how_it_ended(shown, manner, outcome):
+    """A mark and a word; what is whole is not said to be cut."""
+    track = Track("x", 0.0, shown)
+    assert (track.manner, track.outcome.partition(" after")[0]) == (manner, outcome)

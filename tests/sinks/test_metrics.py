@@ -439,6 +439,8 @@ def test_a_refused_configuration_leaves_the_time_of_the_one_in_use():
     found = read(metrics)
     assert found["edgeprobe_config_last_reload_successful", ()] == 0
     assert found["edgeprobe_config_last_reload_success_timestamp_seconds", ()] == NOW.timestamp()
+    for result in ("taken", "refused"):
+        assert found["edgeprobe_config_reloads_total", (("result", result),)] == 1
 
 
 def test_the_bound_holds_for_all_that_can_be_measured():

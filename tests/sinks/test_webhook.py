@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
+import subprocess
+import sys
 import time
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -159,6 +162,31 @@ def test_an_unreachable_receiver_is_told_without_its_address(url):
     with pytest.raises(Undelivered) as told:
         webhook(url, SECRET)(NOTICE)
     assert "very-secret" not in str(told.value)
+
+
+HANGS = """\
+import socket, time
+from test_webhook import NOTICE, SECRET
+from probes.canary import Undelivered
+from probes.sinks.webhook import webhook
+
+socket.getaddrinfo = lambda *_, **__: time.sleep(600)
+try:
+    webhook("http://receiver.example/very-secret", SECRET, timeout=2)(NOTICE)
+except Undelivered as why:
+    print(why)
+"""
+
+
+def test_a_resolver_that_hangs_keeps_no_process_from_its_end():
+    """It is given up in time, and left behind."""
+    here = Path(__file__).parent
+    paths = os.pathsep.join(map(str, (here, here.parent, here.parent.parent)))
+    said = subprocess.run(
+        [sys.executable, "-c", HANGS], env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert (said.stdout, said.stderr) == ("no answer within 2 s\n", "")
 
 
 def test_text_of_any_kind_survives():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from probes.canary import Missed, Turn
@@ -26,6 +27,8 @@ class Turns:
     raises: Exception | None = None
     taken: list[str] = field(default_factory=list)
     missing: list[tuple[str, Missed, str | None]] = field(default_factory=list)
+    dues: list[datetime] = field(default_factory=list)
+    since: list[datetime | None] = field(default_factory=list)
     interrupted: list[str] = field(default_factory=list)
     canaries: list[Canary] = field(default_factory=list)
     verdict: Verdict = Verdict.PASS
@@ -41,6 +44,7 @@ class Turns:
             self.most_at_once = max(self.most_at_once, self.at_once)
         with self.news:
             self.taken.append(entry.name)
+            self.dues.append(due)
             self.news.notify_all()
         try:
             if self.raises is not None:
@@ -54,16 +58,17 @@ class Turns:
                 self.at_once -= 1
         return Turn(entry.name, entry.target, due, run="r", verdict=self.verdict, conclusive=self.conclusive)
 
-    def missed(self, entry, due, why, reason=None):
+    def missed(self, entry, due, why, reason=None, since=None):
         with self.news:
             self.missing.append((entry.name, why, reason))
+            self.since.append(since)
             self.news.notify_all()
 
     def is_long(self, entry):
         return entry.name.startswith("long")
 
-    def reload(self, canary):
-        self.canaries.append(canary)
+    def reload(self, watched):
+        self.canaries.append(watched.canary)
 
     def until(self, true, patience=20.0):
         """Waits for something to be so; fails where it does not become so."""
@@ -87,7 +92,7 @@ def program() -> None:
             sys.stdout.flush()
             return turns.take(entry, due, stop)
 
-        def missed(self, entry, due, why, reason=None):
+        def missed(self, entry, due, why, reason=None, since=None):
             sys.stdout.write(f"missed {entry.name} {why}\n")
             sys.stdout.flush()
 

@@ -37,6 +37,9 @@ class SetWall:
     def now(self) -> datetime:
         return self.time
 
+    def shown(self, at: datetime) -> datetime:
+        return at
+
     def wait(self, seconds, wake) -> bool:
         self.time += timedelta(seconds=seconds)
         return wake.is_set()

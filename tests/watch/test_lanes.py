@@ -19,12 +19,12 @@ def test_an_entry_is_never_taken_twice_at_once():
     """While its turn lasts it is refused, afterwards not."""
     turns = Turns(holds=("a",))
     these = lanes(turns)
-    assert these.offer(entry("a", every="5m"), DUE, long=False)
+    assert these.offer(entry("a", every="5m"), DUE, long=False) is None
     turns.until(lambda t: t.taken == ["a"])
-    assert not these.offer(entry("a", every="5m"), DUE, long=False)
+    assert these.offer(entry("a", every="5m"), DUE, long=False) == DUE
     turns.held.set()
     assert these.idle(20)
-    assert these.offer(entry("a", every="5m"), DUE, long=False)
+    assert these.offer(entry("a", every="5m"), DUE, long=False) is None
     assert these.idle(20)
     assert turns.taken == ["a", "a"]
     these.close()
@@ -35,8 +35,8 @@ def test_one_that_waits_is_refused_too():
     turns = Turns(holds=("a",))
     these = lanes(turns, short=1)
     for name in ("a", "b"):
-        assert these.offer(entry(name, every="5m"), DUE, long=False)
-    assert not these.offer(entry("b", every="5m"), DUE, long=False)
+        assert these.offer(entry(name, every="5m"), DUE, long=False) is None
+    assert these.offer(entry("b", every="5m"), DUE, long=False) == DUE
     turns.held.set()
     assert these.idle(20)
     assert turns.taken == ["a", "b"]
@@ -49,10 +49,10 @@ def test_long_entries_delay_no_short_one():
     turns = Turns(holds=tuple(names))
     these = lanes(turns, short=1)
     for name in names:
-        assert these.offer(entry(name, every="5m"), DUE, long=True)
+        assert these.offer(entry(name, every="5m"), DUE, long=True) is None
     turns.until(lambda t: len(t.taken) == 30)
     for name in ("a", "b"):
-        assert these.offer(entry(name, every="5m"), DUE, long=False)
+        assert these.offer(entry(name, every="5m"), DUE, long=False) is None
     turns.until(lambda t: t.taken[30:] == ["a", "b"])
     assert set(these.busy) - {"a", "b"} == set(names)
     turns.held.set()
@@ -65,7 +65,7 @@ def test_short_lanes_are_bounded():
     turns = Turns(holds=tuple(f"e{n}" for n in range(100)))
     these = lanes(turns, short=4)
     for n in range(100):
-        assert these.offer(entry(f"e{n}", every="5m"), DUE, long=False)
+        assert these.offer(entry(f"e{n}", every="5m"), DUE, long=False) is None
     turns.until(lambda t: len(t.taken) == 4)
     assert these._workers == 4
     turns.held.set()

@@ -66,13 +66,14 @@ def test_every_entry_is_taken_again_and_again():
 
 
 def test_a_turn_that_has_not_ended_is_told_as_overlap():
-    """Each time at which it is due again; nobody else is held up."""
+    """Each time at which it is due again, with when that turn was due; nobody else is held up."""
     turns = Turns(holds=("long",))
     with Running(watching(entry("long", every=OFTEN), entry("a", every=OFTEN), turns=turns)) as day:
         turns.until(lambda t: len(t.missing) >= 2 and t.taken.count("a") >= 3)
         turns.held.set()
         assert day.end() == 0
     assert {(name, why) for name, why, _ in turns.missing} == {("long", Missed.OVERLAP)}
+    assert set(turns.since) == {turns.dues[turns.taken.index("long")]}
 
 
 def test_the_first_signal_lets_turns_finish():
@@ -194,11 +195,34 @@ def test_a_file_with_a_mistake_changes_nothing(capsys):
     assert capsys.readouterr().err.count("canary.yaml:3: unknown key") == 1
 
 
+def test_each_signal_is_answered_though_the_mistake_is_the_same(capsys):
+    """Who sends it wants to know whether the file is good now; looks in between say nothing."""
+    turns, told = Turns(), []
+    file = File(entry("a", every=OFTEN))
+    with Running(reloading(file, turns, told)) as day:
+        turns.until(lambda t: len(t.taken) >= 1)
+        file.now = ConfigError("unknown key", path="canary.yaml", line=3)
+        for n in (1, 2, 3):
+            day.watch.signalled("SIGHUP")
+            turns.until(lambda _: len(told) >= n)  # noqa: B023 - waited for at once
+            seen = len(turns.taken)
+            turns.until(lambda t: len(t.taken) >= seen + 2)  # noqa: B023
+            assert len(told) == n
+        file.now = File.of(entry("b", every=OFTEN))
+        turns.until(lambda t: "b" in t.taken)
+        day.watch.signalled("SIGHUP")
+        turns.until(lambda _: len(told) >= 5)
+        assert day.end() == 0
+    assert told == ["canary.yaml:3: unknown key"] * 3 + [None] * 2
+    err = capsys.readouterr().err
+    assert (err.count("not taken over"), err.count("taken over: b")) == (3, 2)
+
+
 def test_what_the_turns_refuse_changes_nothing():
     """A file is good only when all who have to work by it say so."""
 
     class Refusing(Turns):
-        def reload(self, canary):
+        def reload(self, watched):
             raise UsageError("no such key")
 
     turns, told = Refusing(), []

@@ -133,10 +133,76 @@ def test_a_rate_limit_of_our_own_key_pauses_every_entry_and_ends_by_itself():
         assert on.alerting.paged == set()
 
 
+UNTIL = START + timedelta(seconds=400)
+
+
+@pytest.mark.parametrize(
+    ("after", "missed"),
+    [(0, Missed.PAUSED), (399, Missed.PAUSED), (400, None), (-86400, Missed.PAUSED)],
+    ids=["at once", "before its end", "after its end", "the clock was set back"],
+)
+def test_a_pause_outlives_the_process(after, missed):
+    """The next one, or the next `--once`, asks nothing before its end."""
+    with bed(limited(400), canary=Canary((COMPLETIONS,))) as on:
+        on.take()
+        on.lab.arm(())
+        sent = len(on.memory.calls)
+        on.wall.at += timedelta(seconds=after)
+        on.restart()
+        turn = on.take()
+        assert turn.missed is missed
+        assert (len(on.memory.calls) == sent) is (missed is not None)
+    if missed is not None:
+        assert turn.reason == (
+            f"paused until {UNTIL:%Y-%m-%d %H:%M:%S} UTC: the 429 before it asked for a pause of 6.7 min, longer than a run waits"
+        )
+        assert on.memory.turns[-1] == turn
+
+
+def test_a_clock_that_was_set_back_makes_no_pause_longer():
+    """A process that begins then keeps to as much as was asked for."""
+    with bed(limited(80), canary=Canary((COMPLETIONS,))) as on:
+        on.take()
+        on.lab.arm(())
+        on.wall.at -= timedelta(days=30)
+        on.restart()
+        assert on.take().missed is Missed.PAUSED
+        threading.Event().wait(80 * on.around.clock.scale)
+        assert on.take().verdict is Verdict.PASS
+
+
+def test_a_pause_that_a_person_ends_is_over_at_the_next_turn():
+    """In the process that met it; another that the server asks for afterwards counts again."""
+    with bed(limited(400), canary=Canary((COMPLETIONS,))) as on:
+        on.take()
+        assert on.take().missed is Missed.PAUSED
+        (pause,) = on.memory.pauses()
+        on.memory.pause(replace(pause, until=on.wall.at))
+        assert on.take().run is not None
+        assert on.take().missed is Missed.PAUSED
+        (pause,) = on.memory.pauses()
+        on.memory.pause(replace(pause, until=on.wall.at))
+        on.lab.arm(())
+        assert on.take().verdict is Verdict.PASS
+
+
+def test_a_memory_that_cannot_be_read_ends_no_pause(capsys):
+    """What this process was told still counts, and the fault is said."""
+
+    def damaged():
+        raise UsageError("edgeprobe.db: is damaged")
+
+    with bed(limited(400), canary=Canary((COMPLETIONS,))) as on:
+        on.take()
+        on.memory.pauses = damaged
+        assert on.take().missed is Missed.PAUSED
+    assert "is damaged" in capsys.readouterr().err
+
+
 def test_a_run_under_way_hears_of_a_pause_that_another_met():
     """Its requests to come are not sent."""
     with bed(canary=Canary((replace(COMPLETIONS, suite="twice"),))) as on:
-        pace = on.turns._pace(on.named("prod"))
+        pace = on.turns._paces.of(on.named("prod"))
         on.around.memory.recording = pausing(pace, on.memory.recording)
         turn = on.take()
     unsent = {call.not_sent.value for _, call in on.memory.calls if call.not_sent is not None}
@@ -232,7 +298,7 @@ def test_entries_beside_each_other_share_the_day():
         for taker in takers:
             taker.join()
     assert sum(len(call.exchanges) for _, call in on.memory.calls) == 5
-    assert on.turns._pace(on.named("prod")).day.spend.requests == 5
+    assert on.turns._paces.of(on.named("prod")).day.spend.requests == 5
 
 
 # --- left out ----------------------------------------------------------------------------------------------
@@ -299,7 +365,7 @@ def test_a_reload_keeps_pauses_and_takes_new_limits():
         on.changes = {"limits": Limits(concurrency=2)}
         on.turns.reload(on.canary)
         assert on.take().missed is Missed.PAUSED
-        assert on.turns._pace(on.named("prod")).limits.concurrency == 2
+        assert on.turns._paces.of(on.named("prod")).limits.concurrency == 2
 
 
 def test_an_entry_that_left_the_file_while_it_was_due_is_still_taken():

@@ -9,10 +9,11 @@ import pytest
 
 from probes.bundled import bundled
 from probes.canary import About
+from probes.credentials import Secrets
 from probes.errors import UsageError
-from probes.watch.config import read_canary
+from probes.watch.command import _sinks as sinks_of
 from probes.watch.forms import clock_time, duration, in_short, moment, weekdays
-from probes.watch.watched import load
+from probes.watch.watched import load, read_canary
 
 TARGET = "version: 1\nname: prod\napi: openai\nmodel: m\nkey_env: A_KEY\nroutes:\n  edge:\n    base_url: https://a.example/v1\n"
 GOOD = """version: 1
@@ -20,7 +21,7 @@ entries:
   - {name: smoke, suite: smoke, target: prod, every: 5m}
 """
 WHOLE = """version: 1
-database: postgresql+psycopg://canary@db.example/canary
+database: postgresql+psycopg://canary:${DB_PASSWORD}@db.example/canary
 listen: "[::1]:9469"
 control: https://example.com/
 dead_man: {url_env: HEARTBEAT_URL, every: 10m}
@@ -166,7 +167,60 @@ MISTAKES = {
     "parameter's value": (entry("every: 5m, set: {repeats: many}"), ":3: entries[0].set: repeats: "),
     "client of another API": (entry("every: 5m, clients: [anthropic-py]"), ":3: entries[0]: asks nothing"),
     "name twice": (GOOD + GOOD.splitlines()[2] + "\n", ":4: entries[1].name: smoke stands twice"),
-    "name": (GOOD.replace("name: smoke", 'name: "a b"'), "name: must be letters, digits, dots, dashes and underscores"),
+    "name": (
+        GOOD.replace("name: smoke", 'name: "a b/c"'),
+        ":3: entries[0].name: must be letters, digits, dots, dashes and underscores, the first a letter or digit; did you mean a-b-c?",
+    ),
+    "name of a hidden file": (GOOD.replace("name: smoke", "name: ..smoke"), "the first a letter or digit; did you mean smoke?"),
+    "name of nothing": (GOOD.replace("name: smoke", 'name: " "'), "entries[0].name: is empty"),
+    "name too long": (GOOD.replace("name: smoke", f"name: {'a' * 65}"), ":3: entries[0].name: has 65 characters; 64 are the most"),
+    "sink's name too long": (said("sinks", f"[{{name: {'a' * 65}, notify_env: A}}]"), ":2: sinks[0].name: has 65 characters"),
+    "window's name of two lines": (
+        said("maintenance", '[{name: "a\\nb", cron: "0 3 * * *", lasts: 1h}]'), ":2: maintenance[0].name: must be one line of text",
+    ),
+    "no database": (said("database", "http://db.example/canary"), ":2: database: http is no database that SQLAlchemy knows; valid: mariadb"),
+    "database misspelt": (
+        said("database", "postgresq+psycopg://canary@db.example/canary"),
+        ":2: database: postgresq+psycopg is no database that SQLAlchemy knows; did you mean postgresql?",
+    ),
+    "a file for a database": (
+        said("database", "reports/my.db"), ":2: database: must be the URL of a database; did you mean sqlite:///reports/my.db?",
+    ),
+    "text for a database": (said("database", "postgres"), ":2: database: must be the URL of a database, such as sqlite:///reports/"),
+    "database in memory": (said("database", '"sqlite://"'), ":2: database: a database in memory remembers nothing; name a file: sqlite:///FILE"),
+    "driver not installed": (
+        said("database", "mysql+pymysql://canary@db.example/canary"),
+        ":2: database: needs the driver pymysql, which is not installed: pip install 'pymysql'",
+    ),
+    "driver of another name": (
+        said("database", "postgresql+psycopg2://canary@db.example/canary"),
+        "needs the driver psycopg2, which is not installed: pip install 'psycopg2-binary'",
+    ),
+    "password in clear": (
+        said("database", "postgresql+psycopg://canary:abcdefghijkl@db.example/canary"),
+        ":2: database: looks like a secret; secrets live in the environment: name the variable here (url_env: HEARTBEAT_URL; database: postgresql+psycopg://canary:$DB_PASSWORD@",
+    ),
+    "password beside a variable": (
+        said("database", "postgresql+psycopg://canary:abcdefghijkl$PW@db.example/canary"), ":2: database: looks like a secret",
+    ),
+    "password as no variable is written": (
+        said("database", "postgresql+psycopg://canary:$abcdefghijkl@db.example/canary"), ":2: database: looks like a secret",
+    ),
+    "password behind": (
+        said("database", "postgresql+psycopg://canary@db.example/canary?password=abcdefghijkl"), ":2: database: holds a password; put it into a variable",
+    ),
+    "failures kept for less": (
+        said("retention", "{raw_days: 30, failed_days: 7}"), ":2: retention.failed_days: must be 30 (raw_days) or more, not 7",
+    ),
+    "failures kept for less by default": (said("retention", "{raw_days: 400}"), ":2: retention.failed_days: must be 400 (raw_days) or more, not 365"),
+    "hours of no length": (
+        entry('every: 5m, active: {from: "07:00", until: "07:00"}'),
+        ":3: entries[0].active.until: is the same as from; leave both out for the whole day",
+    ),
+    "one time out of hours": (
+        entry('at: ["12:00", "03:10"], active: {from: "07:00", until: "22:00"}'),
+        ":3: entries[0].at[1]: 03:10 never comes in the entry's active hours",
+    ),
     "listen": (said("listen", "9469"), ":2: listen: must be text"),
     "listen's port": (said("listen", "127.0.0.1:99999"), ":2: listen: must be HOST:PORT"),
     "control": (said("control", "example.com"), ":2: control: must be an http or https URL"),
@@ -207,6 +261,83 @@ def test_mistakes(canary, text, told):
     assert str(raised.value).startswith("configs/canary.yaml:")
     assert told in str(raised.value)
     assert "abcdefghijkl" not in str(raised.value)
+
+
+HELD = {
+    "DB": "postgresql+psycopg://u:p@h/n",
+    "PW": "a/b@c:d%",
+    "HOST": "db.example",
+    "BAD": "not-a-url",
+    "FILE_DB": "sqlite:///a.db",
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "opened"),
+    [
+        ("$DB", "postgresql+psycopg://u:p@h/n"),
+        ("${FILE_DB}", "sqlite:///a.db"),
+        ("postgresql+psycopg://u:$PW@${HOST}/n", "postgresql+psycopg://u:a%2Fb%40c%3Ad%25@db.example/n"),
+        ("sqlite:///reports/x.db", "sqlite:///reports/x.db"),
+        ("null", None),
+    ],
+    ids=["all of it", "in braces", "parts", "none", "no URL"],
+)
+def test_variables_stand_in_the_database_s_url(canary, url, opened):
+    """What one holds is a part of the URL, whatever characters it has."""
+    canary(said("database", url))
+    assert load().database_url(Secrets(HELD)) == opened
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        (
+            "postgresql+psycopg://u:$NOT_SET@h/n",
+            "NOT_SET is not set: it holds a part of the database's URL; set it",
+        ),
+        ("$BAD", "BAD: must be the URL of a database, such as "),
+    ],
+    ids=["unset", "no URL"],
+)
+def test_a_variable_that_holds_no_database_is_told_at_its_line(canary, url, told):
+    """With no word of what it holds."""
+    canary(said("database", url))
+    with pytest.raises(UsageError) as raised:
+        load().database_url(Secrets(HELD))
+    assert str(raised.value).startswith(f"configs/canary.yaml:2: database: {told}")
+    assert "not-a-url" not in str(raised.value)
+
+
+SINKS = "[{name: ops, webhook_env: HOOK, secret_env: HOOK_KEY}, {name: chat, notify_env: CHAT}]"
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ({}, "sinks[0].webhook_env: HOOK is not set: it holds the address of sink ops; set it"),
+        ({"HOOK": "http://a/"}, "sinks[0].secret_env: HOOK_KEY is not set: it holds the key that sink ops is signed with; set it"),
+        ({"HOOK": "http://a/", "HOOK_KEY": "k"}, "sinks[1].notify_env: CHAT is not set"),
+        ({"HOOK": "http://a/", "HOOK_KEY": "k", "CHAT": "slak://abcdefghijkl"}, "sinks[1].notify_env: CHAT: not the Apprise URL of a service"),
+    ],
+    ids=["webhook", "its key", "no address", "no service"],
+)  # fmt: skip
+def test_a_sink_that_cannot_be_told_is_named_by_its_line(canary, held, told):
+    """As it is when the canary starts, and when it takes a file over."""
+    canary(said("sinks", SINKS))
+    with pytest.raises(UsageError) as raised:
+        sinks_of(load(), Secrets(held))
+    assert str(raised.value).startswith(f"configs/canary.yaml:2: {told}")
+    assert "abcdefghijkl" not in str(raised.value)
+
+
+def test_what_retention_hours_and_names_may_be(canary):
+    """The longest name, a whole day written out, days alike."""
+    text = entry('every: 5m, active: {from: "00:00", until: "24:00"}').replace(
+        "name: smoke", f"name: {'a' * 64}"
+    )
+    canary(text.replace("entries:", "retention: {raw_days: 400, failed_days: 400}\nentries:"))
+    assert load().canary.retention.failed_days == 400
 
 
 def test_a_mistake_in_a_target_is_told_in_its_own_file(canary):
@@ -271,8 +402,10 @@ def test_validate_reads_the_canary(edgeprobe, canary, monkeypatch):
     assert "3 entries of the canary" in edgeprobe("validate").out
     missing = edgeprobe("validate", "--env")
     assert missing.code == 2
-    assert [line.split(":")[0] for line in missing.err.splitlines()] == [
-        "HEARTBEAT_URL is not set", "OPS_WEBHOOK is not set", "OPS_SECRET is not set", "CHAT_URL is not set",
+    assert [line.partition(":")[2].partition(": it holds")[0] for line in missing.err.splitlines()] == [
+        "2: database: DB_PASSWORD is not set", "5: dead_man.url_env: HEARTBEAT_URL is not set",
+        "10: sinks[0].webhook_env: OPS_WEBHOOK is not set", "10: sinks[0].secret_env: OPS_SECRET is not set",
+        "11: sinks[1].notify_env: CHAT_URL is not set",
     ]  # fmt: skip
     canary(WHOLE.replace("every: 5m", "evry: 5m"))
     wrong = edgeprobe("validate")

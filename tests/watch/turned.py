@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from labruns import CLOCK, FAST, KEY, target_at
 
@@ -18,6 +19,9 @@ from probes.stop import Stop
 from probes.watch.asking import Around
 from probes.watch.turns import Turns
 from probes.wire.lag import Lag
+
+if TYPE_CHECKING:
+    from probes.canary import Pause
 
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
@@ -57,6 +61,9 @@ class Wall:
     def now(self) -> datetime:
         return self.at
 
+    def shown(self, at: datetime) -> datetime:
+        return at
+
     def wait(self, seconds: float, wake) -> bool:
         self.at += timedelta(seconds=seconds)
         return wake.is_set()
@@ -68,7 +75,9 @@ class Memory:
     def __init__(self) -> None:
         self.runs, self.turns, self.calls = [], [], []
         self.served: dict[str, datetime] = {}
+        self.knocked: dict[str, datetime] = {}
         self.before = Spend()
+        self.kept: dict[str, Pause] = {}
 
     def recording(self, entry=None):
         def record(event):
@@ -82,6 +91,9 @@ class Memory:
     def passed(self, target, vantage, clients, before):
         return {name: at for name, at in self.served.items() if name in clients and at < before}
 
+    def let_in(self, target, vantage, clients, before):
+        return {name: at for name, at in self.knocked.items() if name in clients and at < before}
+
     def spent(self, target, since):
         spends = [self.before, *(run.spend for _, run in self.runs)]
         return Spend(
@@ -92,6 +104,12 @@ class Memory:
 
     def turn(self, turn):
         self.turns.append(turn)
+
+    def pause(self, pause):
+        self.kept[pause.target] = pause
+
+    def pauses(self):
+        return list(self.kept.values())
 
 
 class Alerting:

@@ -8,7 +8,7 @@
   let colours;
 
   function readColours() {
-    colours = Object.fromEntries(["tokens", "beats", "gaps", "ends", "ink", "grid"].map((name) => [name, colour(name)]));
+    colours = Object.fromEntries(["tokens", "beats", "gaps", "lag", "ends", "flaw", "ink", "grid"].map((name) => [name, colour(name)]));
   }
 
   // The curve of one answer: seconds on the axis, and how much of it there was.
@@ -30,10 +30,15 @@
     ctx.save();
     ctx.font = `${small}px system-ui, sans-serif`;
     ctx.textAlign = "center";
-    ctx.fillStyle = colours.gaps;
+    // A little within its bounds, so that what came between two of them is seen.
+    function band([begin, end], fill) {
+      const inset = Math.min(devicePixelRatio, (x(end) - x(begin)) / 4);
+      ctx.fillStyle = fill;
+      ctx.fillRect(x(begin) + inset, bbox.top, x(end) - x(begin) - 2 * inset, bbox.height);
+    }
+    for (const lag of stream.lags) band(lag, colours.lag);
     for (const [begin, end] of stream.gaps) {
-      ctx.fillStyle = colours.gaps;
-      ctx.fillRect(x(begin), bbox.top, x(end) - x(begin), bbox.height);
+      band([begin, end], colours.gaps);
       const said = `${seconds((end - begin) * stream.unit)} silent`;
       if (ctx.measureText(said).width < x(end) - x(begin)) {
         ctx.fillStyle = colours.ink;
@@ -56,7 +61,7 @@
         ctx.fill();
       }
       const end = Math.min(x(stream.end), bbox.left + bbox.width - devicePixelRatio);
-      ctx.strokeStyle = ctx.fillStyle = ending === "whole" ? colours.ink : colours.ends;
+      ctx.strokeStyle = ctx.fillStyle = { whole: colours.ink, faulty: colours.flaw }[ending] ?? colours.ends;
       ctx.lineWidth = 2 * devicePixelRatio;
       ctx.beginPath();
       ctx.moveTo(end, bbox.top);
@@ -66,7 +71,7 @@
       // Beyond the end nothing is drawn, so there the mark covers nothing, if there is room.
       const room = bbox.left + bbox.width - end > 2 * small, aside = (room ? 4 : -4) * devicePixelRatio;
       ctx.textAlign = room ? "left" : "right";
-      ctx.fillText({ whole: "✓", cut: "✗", ours: "?" }[ending], end + aside, bbox.top + bbox.height / 2);
+      ctx.fillText({ whole: "✓", faulty: "!", cut: "✗", ours: "?" }[ending], end + aside, bbox.top + bbox.height / 2);
       ctx.restore();
     };
   }
