@@ -36,7 +36,7 @@ LAYERS = {
     "the canary": "alerts watch marks",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command change.command watch.command memory.command marks.command marks.fired_command lab.command commands flags options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs ordered classify.command calibration.command rejudge.command change.command watch.command memory.command marks.command marks.fired_command lab.command commands flags options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

@@ -13,7 +13,7 @@ from canned import case
 from labruns import FAST
 from next_test_sentences import sentences
 
-from probes import commands, lab, options
+from probes import lab, options, ordered
 from probes.classify import classify, to_document
 from probes.clock import Clock
 from probes.kinds import KINDS
@@ -53,7 +53,7 @@ def tried(shown: str) -> list[str]:
 
 
 def target_of(words: str) -> Target:
-    return commands._target(options.parser().parse_args(["run", "smoke", *shlex.split(words)]))
+    return ordered.target(options.parser().parse_args(["run", "smoke", *shlex.split(words)]))
 
 
 def at(target: Target, kind: str = "completion", route: str = "edge"):
