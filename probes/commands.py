@@ -72,16 +72,10 @@ def plan(arguments: Namespace) -> int:
 
         held = baseline(arguments, order.target)
     ahead = planned(order, Secrets())
-    rows = [
-        Row(
-            case.id,
-            ", ".join(c.name for c in case.clients),
-            *KINDS[case.kind].bound(case),
-            long=KINDS[case.kind].long,
-            notes=tuple(KINDS[case.kind].foretells(case)),
-        )
-        for case in ahead.cases
-    ]
+    rows: list[Row] = []
+    for case in ahead.cases:
+        spec, names = KINDS[case.kind], ", ".join(client.name for client in case.clients)
+        rows.append(Row(case.id, names, *spec.bound(case), spec.long, tuple(spec.foretells(case))))
     report(rows, ahead.skipped, order.target, prices(order.target), sys.stdout)
     if held is not None:
         foretell(held, ahead.cases)

@@ -50,12 +50,12 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
     """With the code of the finding that it is worth, if it is."""
     row = Row("outcome", worded(where), str(then), str(now), Verdict.PASS)
     worse = now.k * then.n > then.k * now.n
-    if worse and (proof := _proof(then, now, level)):
-        return replace(row, verdict=Verdict.FAIL, why=proof), "regression.outcome"
+    if worse and (p := _proof(then, now, level)) is not None:
+        return replace(row, verdict=Verdict.FAIL, why=_said(p, "good", "failed")), "regression.outcome"
     if worse and not _harmless(then, now, level):
         return replace(row, verdict=Verdict.INCONCLUSIVE, why=_unproven(then, now)), "not_measured"
-    if then.k * now.n > now.k * then.n and (proof := _proof(now, then, level)):
-        return replace(row, why=f"mended: {proof}"), "ok"
+    if then.k * now.n > now.k * then.n and (p := _proof(now, then, level)) is not None:
+        return replace(row, why=f"mended: {_said(p, 'failed', 'good')}"), "ok"
     if now.always and then.always:
         same = then.what == now.what
         why = "fails as before" if same else "fails otherwise than before"
@@ -66,13 +66,17 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
     return replace(row, why="as before" if not (then.k or now.k) else "no more than chance"), None
 
 
-def _proof(good: Tally, bad: Tally, level: float) -> str:
-    """Why the one is worse than the other; nothing where it may be chance."""
+def _proof(good: Tally, bad: Tally, level: float) -> float | None:
+    """P of it by chance, 0 for a pure flip; `None` where it may be chance."""
     enough = 1 if bad.by_rule else ENOUGH
     if good.never and bad.always and bad.n >= ENOUGH and good.n >= enough:
-        return "always there, never here"
+        return 0.0
     p = more(good.k, good.n, bad.k, bad.n)
-    return f"chance would do it {_rarely(p)}" if p <= level else ""
+    return p if p <= level else None
+
+
+def _said(p: float, before: str, now: str) -> str:
+    return f"by chance {_rarely(p)}" if p else f"{before} each time before, {now} each time now"
 
 
 def _rarely(p: float) -> str:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from probes.change.moments import FORMS, moment
+from probes import moments
 from probes.comparison import Side
 from probes.errors import UsageError, did_you_mean
+from probes.moments import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -93,7 +94,7 @@ def _told(label: str, runs: list[Run], since: datetime, until: datetime) -> Told
 def _window(word: str, marks: Sequence[Mark], now: datetime, target: str | None, *, after: bool) -> Window:
     begin, dots, end = word.partition("..")
     if dots:
-        since, until = (moment(text, now) for text in (begin, end))
+        since, until = (_moment(text, now) for text in (begin, end))
         if since is None or until is None:
             raise UsageError(f"{word}: a window is FROM..TO, each such as {FORMS}")
         if since >= until:
@@ -103,7 +104,7 @@ def _window(word: str, marks: Sequence[Mark], now: datetime, target: str | None,
     named = [mark for mark in mine if mark.baseline == word]
     if named:
         return _beside(f"baseline {word}", named[-1].at, mine, now, after=False)
-    at = moment(word, now)
+    at = _moment(word, now)
     if at is not None:
         return _beside(f"{at:%Y-%m-%d %H:%M} UTC", at, mine, now, after=after)
     mark = _mark(word, mine)
@@ -119,11 +120,18 @@ def _beside(label: str, at: datetime, marks: Iterable[Mark], now: datetime, *, a
     return Window(label if label.startswith("baseline ") else f"before {label}", since, at, newest=True)
 
 
+def _moment(word: str, now: datetime) -> datetime | None:
+    try:
+        return moments.moment(word, now)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def _divides(word: str, archive: Archive, now: datetime) -> bool:
     """A time or a mark has a before and an after."""
     if ".." in word or _RUN.fullmatch(word) or Path(word).suffix == ".json" or len(Path(word).parts) > 1:
         return False
-    return moment(word, now) is not None or any(mark.baseline != word for mark in archive.marks())
+    return _moment(word, now) is not None or any(mark.baseline != word for mark in archive.marks())
 
 
 def _mark(word: str, marks: Sequence[Mark]) -> Mark:

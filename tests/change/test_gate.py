@@ -20,7 +20,7 @@ version: 1
 name: quick
 cases:
   - {kind: completion, clients: [openai-py, httpx]}
-  - {kind: streaming, clients: [httpx], with: {repeats: 12, cap: 8}}
+  - {kind: streaming, clients: [httpx], with: {repeats: 20, cap: 8}}
 """
 
 
@@ -51,8 +51,13 @@ def test_a_gate_lets_pass_what_is_as_it_was_and_stops_what_is_not(edgeprobe, at,
         assert edgeprobe("run", quick, *flags).code == 0
         good = newest(reports)
         healthy = edgeprobe("run", quick, *flags, "--baseline", good, "--json", "-")
-        assert healthy.code == 0, healthy.out
-        assert {one["code"] for one in baselined(healthy)} == {"ok"}
+        told = baselined(healthy)
+        assert not [one for one in told if one["code"].startswith("regression.")]
+        assert [
+            one for one in told if one["title"].startswith("Nothing fails that worked before: 3 outcomes")
+        ]
+        untold = any(one["verdict"] == "inconclusive" for one in told)  # on a busy machine, which says so
+        assert healthy.code == (3 if untold else 0)
         assert {one["case"] for one in baselined(healthy)} == {"quick/baseline"}
         running.arm(["ai-crawler-rule"])
         broken = edgeprobe("run", quick, *flags, "--baseline", good, "--json", "-")
@@ -64,7 +69,8 @@ def test_a_gate_lets_pass_what_is_as_it_was_and_stops_what_is_not(edgeprobe, at,
         running.arm([])
         assert edgeprobe("run", quick, *flags).code == 0
         mended = edgeprobe("compare", refused, newest(reports))
-        assert (mended.code, "mended" in mended.out) == (0, True)
+        assert mended.code in {0, 3}
+        assert "mended" in mended.out
         assert edgeprobe("compare", good, refused).code == 1
 
 
@@ -78,7 +84,7 @@ def test_a_slower_first_token_fails_the_gate(edgeprobe, at, reports, quick):
         assert said.code == 1
         assert any(one["title"].startswith("TTFT of quick/streaming") for one in slower)
         assert all(one["figures"]["ratio"]["low"] > 1 for one in slower)
-        assert edgeprobe("compare", newest(reports), good).code == 0
+        assert edgeprobe("compare", newest(reports), good).code in {0, 3}
 
 
 def test_a_plan_says_what_its_samples_would_show(edgeprobe, at, reports, quick):
@@ -87,8 +93,8 @@ def test_a_plan_says_what_its_samples_would_show(edgeprobe, at, reports, quick):
         edgeprobe("run", quick, *at(running, scale=SCALE))
         said = edgeprobe("plan", quick, *at(running, scale=SCALE), "--baseline", newest(reports))
     assert said.code == 0
-    assert "TTFT of quick/streaming/cap=8,repeats=12" in said.out or "TTFT of quick/streaming/cap=8/repeats=12" in said.out  # fmt: skip
-    assert "12 samples beside the baseline's" in said.out
+    assert "TTFT of quick/streaming/cap=8,repeats=20" in said.out or "TTFT of quick/streaming/cap=8/repeats=20" in said.out  # fmt: skip
+    assert "20 samples beside the baseline's" in said.out
     assert "+20% takes" in said.out
 
 
@@ -101,7 +107,7 @@ def test_a_time_and_a_mark_divide_what_is_kept(edgeprobe, at, reports, quick):
         running.arm(["ai-crawler-rule"])
         edgeprobe("run", quick, *flags)
     by_time = edgeprobe("compare", between.isoformat())
-    assert (by_time.code, "regression.outcome" in by_time.out or "always there, never" in by_time.out) == (
+    assert (by_time.code, "failed each time now" in " ".join(by_time.out.split())) == (
         1,
         True,
     )

@@ -23,12 +23,12 @@ def times(**answers: int):
 
 
 FLIPS = {
-    "a rule that is met each time, against one pass": (times(good_stream=1), times(refused=3), Verdict.FAIL, "never here"),
+    "a rule that is met each time, against one pass": (times(good_stream=1), times(refused=3), Verdict.FAIL, "failed each time now"),
     "by chance, against one pass": (times(good_stream=1), times(cut_stream=3), Verdict.INCONCLUSIVE, "1 before"),
-    "by chance, always and never": (times(good_stream=3), times(cut_stream=3), Verdict.FAIL, "never here"),
+    "by chance, always and never": (times(good_stream=3), times(cut_stream=3), Verdict.FAIL, "failed each time now"),
     "one failure of one": (times(good_stream=1), times(refused=1), Verdict.INCONCLUSIVE, "too few"),
     "one failure of one, after many": (times(good_stream=40), times(cut_stream=1), Verdict.INCONCLUSIVE, "too few"),
-    "mixed, beyond chance": (times(good_stream=40), times(good_stream=20, cut_stream=20), Verdict.FAIL, "chance would"),
+    "mixed, beyond chance": (times(good_stream=40), times(good_stream=20, cut_stream=20), Verdict.FAIL, "by chance"),
     "mixed, within chance": (times(good_stream=9, cut_stream=1), times(good_stream=8, cut_stream=2), Verdict.INCONCLUSIVE, "may be chance"),
     "mixed, and many": (times(good_stream=990, cut_stream=10), times(good_stream=989, cut_stream=11), Verdict.PASS, "chance"),
     "mended": (times(refused=3), times(good_stream=1), Verdict.PASS, "mended"),

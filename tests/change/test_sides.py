@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from runs import AT, run
 
 from probes.canary import Mark
 from probes.change.compare import compare
-from probes.change.moments import moment
 from probes.change.sides import side, sides
 from probes.errors import UsageError
 from probes.memory import Memory
@@ -64,14 +64,23 @@ WORDS = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _an_hour_ahead(monkeypatch):
+    """The zone of the machine."""
+    monkeypatch.setenv("TZ", "Etc/GMT-1")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
 @pytest.mark.parametrize(("words", "before", "after"), WORDS.values(), ids=WORDS)
 def test_a_word_means_runs(words, before, after):
     """Those before and after it, up to the next mark."""
     marks = [Mark(AT, "bot rule off", baseline="good")]
     if "cache on" in words:
         marks.append(Mark(AT + 2.5 * HOUR, "cache on"))
-    now = NOW.astimezone(timezone(HOUR))
-    old, new = sides(*words, Kept(marked=marks), now)
+    old, new = sides(*words, Kept(marked=marks), NOW)
     assert (hours(old), hours(new)) == (before, after)
 
 
@@ -152,24 +161,6 @@ def test_another_address_of_the_target_is_said():
         ("route", "http://new.example/v1")
     ]
     assert compared.verdict != "pass"
-
-
-@pytest.mark.parametrize(
-    ("text", "meant"),
-    [
-        ("14:05", datetime(2026, 11, 29, 13, 5, tzinfo=UTC)),
-        ("23:30:10", datetime(2026, 11, 28, 22, 30, 10, tzinfo=UTC)),
-        ("2026-11-29T14:05:00+00:00", datetime(2026, 11, 29, 14, 5, tzinfo=UTC)),
-        ("2026-11-29 14:05", datetime(2026, 11, 29, 13, 5, tzinfo=UTC)),
-        ("2026-11-29", datetime(2026, 11, 28, 23, tzinfo=UTC)),
-        ("25:00", None),
-        ("2026-13-29", None),
-        ("bot rule off", None),
-    ],
-)
-def test_a_time_is_read_as_a_person_means_it(text, meant):
-    """Without a zone it is that of the machine; without a date the last time that it was so late."""
-    assert moment(text, NOW.astimezone(timezone(HOUR))) == meant
 
 
 def test_runs_are_found_in_files_and_in_the_database(reports):
