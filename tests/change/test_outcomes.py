@@ -61,6 +61,23 @@ def test_who_refuses_stands_in_the_finding():
     assert dict(failed.detail)["after"] == "3 of 3 failed: blocked.client · edge · Cloudflare 1010"
 
 
+def test_one_cause_is_told_once():
+    """What several clients meet alike is one finding, which lists each with its before and after."""
+    both = ["openai-py", "httpx"]
+    before = [(client, "good stream") for client in both for _ in range(3)]
+    after = [(client, "refused") for client in both for _ in range(3)]
+    part = outcomes([run(before)], [run(after)])
+    [failed] = [one for one in part.findings if one.verdict is Verdict.FAIL]
+    assert (failed.title, failed.client, failed.vendor_code, failed.observed) == (
+        "openai-py and httpx worked before and fail now", None, "1010", Observed(6, 6),
+    )  # fmt: skip
+    assert [where for where, _ in failed.detail] == ["s/streaming · openai-py", "s/streaming · httpx"]
+    apart = outcomes(
+        [run(before)], [run([*after[:3], *[("httpx", "cut stream") for _ in range(3)]])]
+    ).findings
+    assert len([one for one in apart if one.verdict is Verdict.FAIL]) == 2
+
+
 def test_what_fails_on_both_sides_is_no_pass():
     """Nothing got worse, and nothing is said to be good."""
     part = outcomes([run(times(refused=3))], [run(times(refused=3))])
