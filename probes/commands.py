@@ -99,6 +99,12 @@ def mark(arguments: Namespace) -> int:
     return marked(arguments)
 
 
+def during(arguments: Namespace) -> int:
+    from probes.during.command import run as beside
+
+    return beside(arguments, _scaled(_with_budget(_target(arguments), arguments), arguments))
+
+
 def report(arguments: Namespace) -> int:
     from probes import store
     from probes.stored import load
@@ -212,17 +218,20 @@ def _order(arguments: Namespace) -> Order:
     from probes.clock import Clock
     from probes.conduct import Order
 
-    target = _with_budget(_target(arguments), arguments)
-    if arguments.time_scale != 1.0:
-        refuse_scaled(target)
     return Order(
         suites=tuple(dict.fromkeys(arguments.suites)),
-        target=target,
+        target=_scaled(_with_budget(_target(arguments), arguments), arguments),
         only=tuple(arguments.client) if arguments.client else None,
         overrides=assignments("--set", arguments.set, "KEY=VALUE"),
         seed=arguments.seed,
         clock=Clock(arguments.time_scale),
     )
+
+
+def _scaled(target: Target, arguments: Namespace) -> Target:
+    if arguments.time_scale != 1.0:
+        refuse_scaled(target)
+    return target
 
 
 def _with_budget(target: Target, arguments: Namespace) -> Target:

@@ -35,10 +35,20 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message}\n")
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: None = None) -> argparse.Namespace:  # type: ignore[override]
-        found, unknown = self.parse_known_args(_joined(sys.argv[1:] if args is None else args), namespace)
+        ours, theirs = _parted(sys.argv[1:] if args is None else args)
+        found, unknown = self.parse_known_args(_joined(ours), namespace)
         if unknown:
             (getattr(found, "parser", None) or self).error(f"unrecognized arguments: {' '.join(unknown)}")
+        found.words = theirs
         return found
+
+
+def _parted(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Ours, and those of the command that `during` runs, in which nothing is read."""
+    if words[:1] != ["during"] or "--" not in words:
+        return words, ()
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
 
 
 def _joined(words: Sequence[str]) -> list[str]:
@@ -68,6 +78,7 @@ def parser() -> Parser:
         _plan,
         _watch,
         _mark,
+        _during,
         _report,
         _classify,
         _calibrate,
@@ -152,6 +163,24 @@ def _mark(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--target", metavar="NAME", help="only this one is changed (default: any)")
     flags.token(parser)
     flags.database(parser)
+
+
+def _during(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "during", "run a command, and say what customers met before, during and after it"
+    )
+    parser.usage = "edgeprobe during [options] -- CMD [ARGUMENT ...]"
+    parser.epilog = (
+        "The command's input and output are its own; what edgeprobe has to say goes to standard error, and holds the "
+        "command's words and the beginnings of what it printed. Exit code: the command's where it is not 0 (127: there is no "
+        "such command, and nothing was sent), else 0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven, "
+        "such as where it failed before."
+    )
+    parser.set_defaults(aside=True)
+    flags.during(parser)
+    flags.budget(parser)
+    flags.target(parser)
+    flags.reports(parser)
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
