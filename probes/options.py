@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
     """Says the nearest valid word for a wrong one."""
 
     def error(self, message: str) -> NoReturn:
-        wrong = message.partition("unrecognized arguments: ")[2].split()
+        wrong = message.partition("unrecognized arguments: ")[2].partition(" (")[0].split()
         flag = next((word.partition("=")[0] for word in wrong if word.startswith("-")), None)
         if flag is not None:
             message += did_you_mean(flag, self._option_string_actions) if len(flag) > 2 else ""
@@ -38,7 +38,10 @@ class Parser(argparse.ArgumentParser):
         ours, theirs = _parted(sys.argv[1:] if args is None else args)
         found, unknown = self.parse_known_args(_joined(ours), namespace)
         if unknown:
-            (getattr(found, "parser", None) or self).error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = " (a command stands behind --)" if ours[:1] == ["during"] else ""
+            (getattr(found, "parser", None) or self).error(
+                f"unrecognized arguments: {' '.join(unknown)}{hint}"
+            )
         found.words = theirs
         return found
 

@@ -114,7 +114,7 @@ def _said(command: Command, since: float, until: float, redact: Callable[[str], 
     if len(lines) > _PRINTED:
         yield f"({len(lines) - _PRINTED} more lines)"
     if command.ended is not None and since <= command.ended < until:
-        beyond = f", and {command.more} lines more than were kept" if command.more else ""
+        beyond = f"; {command.more} more lines not kept" if command.more else ""
         yield f"(ended with {command.code}{beyond})"
 
 
@@ -127,7 +127,7 @@ def _without_repeats(rows: Sequence[_Row]) -> Iterator[_Row | str]:
             end += 1
         if end - number > _ALIKE:
             yield rows[number]
-            yield f"{'...':>8}  {end - number - 2} rows alike"
+            yield f"{'...':>8}  {end - number - 2} rows without trouble"
             number = end - 1
         yield rows[number]
         number += 1

@@ -100,9 +100,11 @@ def _otherwise(
 ) -> Finding:
     """At one age, which is a limit; else at moments of their own."""
     died, ended = [sides[n] for n in left], [lives[n].ended for n in left]
-    together = judge(_alone(lives, left), off)
+    older = _older(lives, left, command)
+    told = [each for n, each in enumerate(_alone(lives, left)) if n not in older]
+    together = judge(told, off)
     if together.pattern is Pattern.AGE and no_limit(died, together) is None:
-        return _limit(case, died, together, lives, ended, command)
+        return _limit(case, died, together, [lives[n] for n in older], ended, command)
     one = len(left) == 1
     moments = listed([f"{at - command.began:+.1f} s" for at in ended])
     said = (
@@ -122,23 +124,35 @@ def _otherwise(
     return _of_the_command(found, ended, command)
 
 
+def _older(lives: Sequence[Life], dead: Sequence[int], command: Command) -> set[int]:
+    """Streams that say nothing against a limit which the command set: they were over by then, or had begun by then where
+    none of the dead had, as on the old workers of a server that was reloaded.
+    """
+    fresh = all(lives[n].began >= command.began for n in dead)
+    return {
+        n
+        for n, each in enumerate(lives)
+        if not each.died and (each.ended <= command.began or (fresh and each.began < command.began))
+    }
+
+
 def _limit(
     case: Case,
     died: Sequence[Side],
     together: Together,
-    lives: Sequence[Life],
+    older: Sequence[Life],
     ended: Sequence[float],
     command: Command,
 ) -> Finding:
     age = together.at or 0.0
-    longer = any(each.age > age + TOLERANCE and each.began + each.age <= command.began for each in lives)
-    so = "streams lived longer before the command began, so it may have set this limit"
-    if not longer:
+    if any(each.age > age + TOLERANCE for each in older):
+        so = "streams lived longer that knew nothing of it, so the command may have set this limit"
+    else:
         so = f"no stream had come to that age before the command began, so it may be older: --before {age + TOLERANCE:.0f} tells"
     found = limit(case, died, together)
     if min(ended) < command.began:
         so = "it was met before the command began, so it is not the command's doing"
-    return _of_the_command(replace(found, detail=(*found.detail, ("command", so))), ended, command)
+    return _of_the_command(replace(found, detail=(*found.detail, ("since", so))), ended, command)
 
 
 def _of_the_command(found: Finding, ended: Sequence[float], command: Command) -> Finding:
