@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _NGINX = """
 daemon off;
-master_process off;
+{main}
 pid nginx.pid;
 events {{ worker_connections 64; }}
 http {{
@@ -113,10 +113,12 @@ def nginx(
     *,
     certificate: Path | None = None,
     http2: bool = False,
+    main: str = "master_process off;",
     proxy: str = "proxy_http_version 1.1; proxy_buffering off;",
 ) -> Iterator[str]:
     """nginx in front of `upstream` (host:port); `rules` stand in its server block, `proxy` beside its proxy_pass, files
-    lie in `folder`. `http2`: offered beside HTTP/1.1, with a certificate.
+    lie in `folder`. `http2`: offered beside HTTP/1.1, with a certificate. `main`: directives for all of it; without a
+    master process it can't be reloaded.
     """
     command, port = program("nginx"), free_port()
     listen = f"127.0.0.1:{port}"
@@ -124,7 +126,7 @@ def nginx(
         listen += " ssl http2" if http2 else " ssl"
         rules += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
     config = folder / "nginx.conf"
-    config.write_text(_NGINX.format(listen=listen, rules=rules, upstream=upstream, proxy=proxy))
+    config.write_text(_NGINX.format(main=main, listen=listen, rules=rules, upstream=upstream, proxy=proxy))
     arguments = [command, "-e", "stderr", "-p", str(folder), "-c", str(config)]
     scheme = "http" if certificate is None else "https"
     with running(arguments, folder / "nginx.log", lambda: accepts(port)):
