@@ -46,7 +46,7 @@ HAProxy's without http-no-delay, keeps what it has for 0.2 (tcp(7), TCP_CORK).
 """
 SEVERED = 2
 _SPOILT = 0.5
-"""Of the time: where this process was late for more of it, what it saw is no evidence."""
+"""Of the time: where this process was late for more of it, and not by little each time, what it saw is no evidence."""
 
 
 class How(StrEnum):
@@ -137,7 +137,7 @@ def arrivals(exchange: Exchange, resolution: float = RESOLUTION) -> Arrivals:
     sent, first, end = line.upload_end or 0.0, line.first_token, times[-1]
     late = _late(times, exchange.chunk_sizes, sent, end)
     seen = Arrivals(How.UNTOLD, max(first - sent, 0.0), max(end - first, 0.0), late, tokens)
-    if _stalled(exchange, sent, end) > _SPOILT * (end - sent):
+    if _stalled(exchange, sent, end) > _SPOILT * (end - sent) and _stall_max(exchange) * _SPAN > seen.span:
         return _as(seen, How.UNTOLD, why="this process itself ran late for most of the time", ours=True)
     if tokens < FEWEST:
         apart = _apart(exchange, seen, resolution)
@@ -225,20 +225,25 @@ def _stalled(exchange: Exchange, since: float, until: float) -> float:
     return sum(max(min(end, until) - max(start, since), 0.0) for start, end in stalls)
 
 
+def _stall_max(exchange: Exchange) -> float:
+    """Seconds: who reads late reads all that has come meanwhile, so nothing is stamped later than by the longest."""
+    return max((until - since for since, until in exchange.conditions.get("stalls") or ()), default=0.0)
+
+
 def _late(times: Sequence[float], sizes: Sequence[int], sent: float, end: float) -> float:
     since = end - _LAST * (end - sent)
     return sum(size for at, size in zip(times, sizes, strict=True) if at >= since) / (sum(sizes) or 1)
 
 
 def _grouped(exchange: Exchange, first: float, pause: float) -> tuple[Group, ...]:
-    """From the first token on, parted where nothing came for longer than `pause`."""
+    """From the first token on, parted where nothing came for longer than `pause` while we looked."""
     ends = list(accumulate(exchange.chunk_sizes))
     found: list[Group] = []
     for at, size, end in zip(exchange.chunk_times, exchange.chunk_sizes, ends, strict=True):
         if at < first:
             continue
         whole = _ends_an_event(exchange, end)
-        if found and at - found[-1].until <= pause:
+        if found and at - found[-1].until - _stalled(exchange, found[-1].until, at) <= pause:
             found[-1] = Group(found[-1].at, at, found[-1].size + size, whole)
         else:
             found.append(Group(at, at, size, whole))

@@ -9,22 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from probes import outputs
-from probes.config import assignments, load_target, target_from_flags
+from probes import ordered, outputs
 from probes.credentials import Secrets
 from probes.errors import UsageError
-from probes.target_flags import refuse_scaled
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from probes.conduct import Order
-    from probes.model import Sink, Target
-
-
-_MOST = 1e12
-"""Of any budget."""
+    from probes.model import Sink
 
 
 def demo(arguments: Namespace) -> int:
@@ -42,10 +35,14 @@ def run(arguments: Namespace) -> int:
     from probes.conduct import conduct
     from probes.runner import exit_code
 
-    order = _order(arguments)
+    order = ordered.order(arguments)
     outputs.check(arguments)
     if not arguments.no_store:
         store.check()
+    if arguments.baseline is not None:
+        from probes.change.command import baseline
+
+        order = replace(order, against=baseline(arguments, order.target))
     with _progress() as sink:
         done = conduct(order, Secrets(), (sink,))
     if not arguments.no_store:
@@ -68,19 +65,20 @@ def plan(arguments: Namespace) -> int:
     from probes.prices import prices
     from probes.reporters.plan import Row, report
 
-    order = _order(arguments)
+    order = ordered.order(arguments)
+    held = None
+    if arguments.baseline is not None:
+        from probes.change.command import baseline, foretell
+
+        held = baseline(arguments, order.target)
     ahead = planned(order, Secrets())
-    rows = [
-        Row(
-            case.id,
-            ", ".join(c.name for c in case.clients),
-            *KINDS[case.kind].bound(case),
-            long=KINDS[case.kind].long,
-            notes=tuple(KINDS[case.kind].foretells(case)),
-        )
-        for case in ahead.cases
-    ]
+    rows: list[Row] = []
+    for case in ahead.cases:
+        spec, names = KINDS[case.kind], ", ".join(client.name for client in case.clients)
+        rows.append(Row(case.id, names, *spec.bound(case), spec.long, tuple(spec.foretells(case))))
     report(rows, ahead.skipped, order.target, prices(order.target), sys.stdout)
+    if held is not None:
+        foretell(held, ahead.cases)
     return 0
 
 
@@ -102,19 +100,16 @@ def mark(arguments: Namespace) -> int:
 def during(arguments: Namespace) -> int:
     from probes.during.command import run as beside
 
-    return beside(arguments, _scaled(_with_budget(_target(arguments), arguments), arguments))
+    return beside(arguments, ordered.bounded(arguments))
 
 
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.marks import fired_command
     from probes.stored import load
 
     outputs.check(arguments)
-    asks = {"--fired": arguments.fired, "--zone": arguments.zone, "--token-env": arguments.token_env}
-    if not arguments.fired and (flag := next((name for name, given in asks.items() if given), None)):
-        raise UsageError(f"{flag}: goes with --fired")
-    if arguments.fired and arguments.rejudge:
-        raise UsageError("--fired and --rejudge exclude each other")
+    fired_command.check(arguments, "rejudge")
     stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)
     if arguments.rejudge:
@@ -122,11 +117,15 @@ def report(arguments: Namespace) -> int:
 
         return again(stored, arguments)
     if arguments.fired:
-        from probes.marks.fired_command import with_rules
-
-        return with_rules(stored, arguments)
+        return fired_command.with_rules(stored, arguments)
     outputs.show(stored, arguments)
     return 0
+
+
+def compare(arguments: Namespace) -> int:
+    from probes.change.command import run as compared
+
+    return compared(arguments)
 
 
 def classify(arguments: Namespace) -> int:
@@ -143,7 +142,7 @@ def calibrate(arguments: Namespace) -> int:
             raise UsageError(f"--target {arguments.target}: the target is named already, {arguments.named}")
         arguments.target = arguments.named
     with _progress() as sink:
-        return calibrated(arguments, _target(arguments), sink)
+        return calibrated(arguments, ordered.target(arguments), sink)
 
 
 def explain(arguments: Namespace) -> int:
@@ -205,87 +204,10 @@ def lab(arguments: Namespace) -> int:
     return served(arguments)
 
 
-# --- shared ----------------------------------------------------------------------------------------------
-
-
 def store(arguments: Namespace) -> int:
     from probes.memory.command import run as looked_after
 
     return looked_after(arguments)
-
-
-def _order(arguments: Namespace) -> Order:
-    from probes.clock import Clock
-    from probes.conduct import Order
-
-    return Order(
-        suites=tuple(dict.fromkeys(arguments.suites)),
-        target=_scaled(_with_budget(_target(arguments), arguments), arguments),
-        only=tuple(arguments.client) if arguments.client else None,
-        overrides=assignments("--set", arguments.set, "KEY=VALUE"),
-        seed=arguments.seed,
-        clock=Clock(arguments.time_scale),
-    )
-
-
-def _scaled(target: Target, arguments: Namespace) -> Target:
-    if arguments.time_scale != 1.0:
-        refuse_scaled(target)
-    return target
-
-
-def _with_budget(target: Target, arguments: Namespace) -> Target:
-    from probes.prices import prices
-    from probes.target_rules import NO_PRICE
-
-    flags = {
-        "requests": ("--max-requests", arguments.max_requests),
-        "tokens": ("--max-tokens-total", arguments.max_tokens_total),
-        "usd": ("--max-usd", arguments.max_usd),
-    }
-    for flag, value in flags.values():
-        if value is not None and not 0 < value <= _MOST:
-            said = f"is above {_MOST:g}" if value > _MOST else "is not above 0"
-            raise UsageError(f"{flag}: {str(value).removesuffix('.0')} {said}")
-    if arguments.max_usd is not None and prices(target) is None:
-        raise UsageError(f"--max-usd: cannot be kept: {NO_PRICE.format(model=target.model)}")
-    given = {name: value for name, (_, value) in flags.items() if value is not None}
-    return replace(target, budget=replace(target.budget, **given))
-
-
-def _target(arguments: Namespace) -> Target:
-    given = [flag for flag in _FLAGS_OF_A_TARGET if getattr(arguments, flag) not in (None, False, [])]
-    if arguments.base_url is None:
-        if given:
-            first = "--" + given[0].replace("_", "-")
-            raise UsageError(f"{first}: goes with --base-url; a target's file says it itself")
-        return load_target(arguments.target)
-    if arguments.target is not None:
-        raise UsageError("--target and --base-url exclude each other")
-    for flag in ("api", "model"):
-        if getattr(arguments, flag) is None:
-            raise UsageError(f"--{flag} is missing: --base-url URL --api openai|anthropic --model M")
-    return target_from_flags(
-        arguments.base_url,
-        arguments.api,
-        arguments.model,
-        key_env=arguments.key_env,
-        no_key=arguments.no_key,
-        endpoints=arguments.endpoint,
-        routes=assignments("--route", arguments.route, "NAME=URL"),
-        connect_to=arguments.connect_to,
-        proxy=arguments.proxy,
-        env_proxy=not arguments.no_env_proxy,
-        headers=assignments("--header", arguments.header, "NAME=VARIABLE"),
-        owned=arguments.owned,
-        vantage=arguments.vantage,
-    )
-
-
-_FLAGS_OF_A_TARGET = (
-    "api", "model", "key_env", "no_key", "endpoint", "route", "connect_to", "proxy", "no_env_proxy", "header", "owned",
-    "vantage",
-)  # fmt: skip
 
 
 @contextmanager

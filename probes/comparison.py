@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from probes.canary import Mark
-from probes.model import Figure, Finding, Verdict
+from probes.model import Figure, Finding, Layer, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +24,51 @@ class Side:
     until: datetime
     target: str
     vantage: str | None = None
+    time_scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One value of a trait as `n` answers of one run to one question showed it.
+
+    `value`: of a header "" is its absence. `asked`: the same in every run that asks the same. `layer`, `product`: whose
+    doing it is, where the answer tells. `began`, `ended`: of the run.
+    """
+
+    value: str
+    n: int
+    asked: str
+    run: str
+    began: datetime
+    ended: datetime
+    layer: Layer = Layer.UNKNOWN
+    product: str | None = None
+    evidence: tuple[str, ...] = ()
+    """Exchange ids, a few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trait:
     """One thing that can be told of the edge from outside, such as the header `server` of its answers.
 
-    `of`: what it belongs to, such as "server header", "certificate issuer", "measured cutoff". `where`: the route,
-    client, or form of answer, in words; "" for all. `values`: everything that was seen of it, sorted; of a header "" is
-    its absence. `n`: answers that it was read from.
+    `of`: what it belongs to, such as "header server", "certificate issuer", "measured cutoff". `where`: the client, or
+    form of answer, in words; "" for all.
     """
 
     of: str
     where: str
-    values: tuple[str, ...]
-    n: int
-    evidence: tuple[str, ...] = ()
-    """Exchange ids, a few."""
+    route: str
+    seen: tuple[Seen, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Everything that was seen of it, sorted."""
+        return tuple(sorted({each.value for each in self.seen}))
+
+    @property
+    def n(self) -> int:
+        """Answers that it was read from."""
+        return sum(each.n for each in self.seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +93,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`marks`: those from the end of `before` to the end of `after`. `verdict`: `fail` where something got worse,
-    `inconclusive` where that can't be told or there was nothing to compare, else `warn` or `pass`.
+    `inconclusive` where that can't be told or there was nothing to compare, else `warn` or `pass`. `left_out`: what
+    was not compared, in words.
     """
 
     before: Side
@@ -74,3 +103,4 @@ class Comparison:
     findings: tuple[Finding, ...]
     verdict: Verdict
     marks: tuple[Mark, ...] = ()
+    left_out: tuple[str, ...] = ()

@@ -29,16 +29,16 @@ from probes.store import new_id
 from probes.suite import cases, load_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from probes.credentials import Secrets
-    from probes.model import Case, Event, Sink, Target
+    from probes.model import Case, Event, Finding, Sink, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """What was asked for on the command line. `only`: the names of `--client`; `overrides`: the texts of `--set`;
-    `cases`: ids, where not every case of the suites is wanted.
+    `cases`: ids, where not every case of the suites is wanted. `against`: what is found of the whole run beside others.
     """
 
     suites: tuple[str, ...]
@@ -48,6 +48,7 @@ class Order:
     seed: int | None = None
     cases: tuple[str, ...] | None = None
     clock: Clock = field(default_factory=Clock)
+    against: Callable[[Run], list[Finding]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,9 @@ def conduct(
     )
     emit(Began(ahead))
     calls, findings = run_cases(planned.cases, bench)
-    for finding in routed(calls, planned.suites[0]):
+    asked = replace(ahead, finished=_after(started, began), calls=tuple(calls), findings=tuple(findings))
+    beside = order.against(asked) if order.against is not None else []
+    for finding in [*routed(calls, planned.suites[0]), *beside]:
         findings.append(accepted(finding, order.target, bench.today))
         emit(Found(findings[-1]))
     if order.cases is None:  # of a part of the suites nobody can say that an acceptance is unused
@@ -176,16 +179,19 @@ def conduct(
             findings.append(finding)
             emit(Found(finding))
     run = replace(
-        ahead,
-        finished=started
-        + timedelta(seconds=time.monotonic() - began),  # the machine's clock may be set meanwhile
+        asked,
+        finished=_after(started, began),
         verdict=worst(findings),
         spend=_spent(before, governor.spend),
-        calls=tuple(calls),
         findings=tuple(findings),
     )
     emit(Finished(run))
     return run
+
+
+def _after(started: datetime, began: float) -> datetime:
+    """Now, though the machine's clock may have been set meanwhile."""
+    return started + timedelta(seconds=time.monotonic() - began)
 
 
 def bench_for(

@@ -49,8 +49,8 @@ def to_document(run: Run, *, chunks: bool = False) -> dict[str, Any]:
             "routes": {name: route.base_url for name, route in run.target.routes.items()},
         },
         "vantage": run.vantage,
-        "started": _time_of_day(run.started),
-        "finished": _time_of_day(run.finished),
+        "started": time_of_day(run.started),
+        "finished": time_of_day(run.finished),
         "versions": dict(run.versions),
         "seed": run.seed,
         "time_scale": run.time_scale,
@@ -108,7 +108,7 @@ def from_document(document: object) -> Run:
 
 def _out_of_order(run: Run) -> str | None:
     """The id of a run holds when it began; acceptances and what was found when hang on that day."""
-    started, finished = _time_of_day(run.started), _time_of_day(run.finished)
+    started, finished = time_of_day(run.started), time_of_day(run.finished)
     if run.finished < run.started:
         return f"started: {started} is after finished, {finished}"
     by_id = _BEGAN.match(run.id)
@@ -141,7 +141,7 @@ def _seconds(value: float | None) -> float | None:
     return None if value is None else round(float(value), 6)
 
 
-def _time_of_day(moment: datetime) -> str:
+def time_of_day(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 _MOST_DAYS = 36500.0
+_MOST_PERCENT = 1000.0
 
 
 def database(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +22,33 @@ def token(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def fired(parser: argparse.ArgumentParser) -> None:
+def fired(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the rule that refused, by the ray of the answer")
     group.add_argument(
         "--fired", action="store_true", help="ask Cloudflare's firewall events which rule fired; needs --zone"
     )
     group.add_argument("--zone", metavar="ID", help="of the zone that refused: 32 hexadecimal digits")
     token(group)
+    return group
+
+
+def baseline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help="hold it against a baseline (mark --baseline NAME), or a stored run by its id or file",
+    )
+    slower(parser)
+
+
+def slower(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--slower",
+        type=percent,
+        default=0.2,
+        metavar="PERCENT",
+        help="what counts as slower than before (default: 20)",
+    )
 
 
 def reports(parser: argparse.ArgumentParser) -> None:
@@ -151,3 +172,13 @@ def days(text: str) -> float:
     if not 0 <= given <= _MOST_DAYS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days, 0 to {_MOST_DAYS:g}")
     return given
+
+
+def percent(text: str) -> float:
+    try:
+        given = float(text.removesuffix("%"))
+    except ValueError:
+        given = -1.0
+    if not 1 <= given <= _MOST_PERCENT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of percent, 1 to {_MOST_PERCENT:g}")
+    return given / 100

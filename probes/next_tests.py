@@ -23,7 +23,7 @@ SUITES = {
     "models": "edge", "request_encoding": "edge", "responses": "edge", "keepalive": "keepalive", "burst": "burst",
     "length": "long", "buffering": "streams", "lifetimes": "streams", "resumed": "streams",
 }  # fmt: skip
-"""Kind → the bundled suite that asks it."""
+"""Kind → the bundled suite that asks it, where a finding was made in a suite of one's own."""
 _DEMO = "demo"
 _TARGETS = "configs/targets"
 _ORIGIN = "origin"
@@ -31,7 +31,7 @@ _HAS_ORIGIN = ", once the target has a route origin"
 
 
 class Test(NamedTuple):
-    """`words`: a regex that finds it in a sentence. `suite`: `None` is that of the finding's kind. `made_by`: kinds that
+    """`words`: a regex that finds it in a sentence. `suite`: `None` is the one in which it was found. `made_by`: kinds that
     make it themselves. `change`: what has to be said of the target differently.
     """
 
@@ -84,7 +84,8 @@ def of_finding(words: str, case: Case) -> NextTest:
     """Against the case's own target, in its own time; nothing for the demonstration, whose lab is gone."""
     if case.suite == _DEMO:
         return NextTest(words)
-    found = _chosen(words, _by_target(case.target), case.kind, from_origin=case.route == _ORIGIN)
+    suite = case.suite if case.suite in SUITES.values() else SUITES.get(case.kind, "smoke")
+    found = _chosen(words, _by_target(case.target), case.kind, suite, from_origin=case.route == _ORIGIN)
     if found.command is None or case.time_scale == 1.0:
         return found
     return found._replace(command=f"{found.command} --time-scale {case.time_scale:g}")
@@ -96,7 +97,9 @@ def of_answer(words: str, url: str, target: str | None = None) -> NextTest:
     return _chosen(words, named or _by_url(url) or _ANY)
 
 
-def _chosen(words: str, named: _Named, kind: str = "", *, from_origin: bool = False) -> NextTest:
+def _chosen(
+    words: str, named: _Named, kind: str = "", asked: str = "smoke", *, from_origin: bool = False
+) -> NextTest:
     found = [(match, test) for test in TESTS if (match := re.search(test.words, words))]
     for match, test in sorted(found, key=lambda each: each[0].start()):
         if kind in test.made_by or (from_origin and test.change == _ORIGIN):
@@ -104,7 +107,7 @@ def _chosen(words: str, named: _Named, kind: str = "", *, from_origin: bool = Fa
         if (changed := _changed(named, test.change)) is None:
             continue
         said = ("--set", match["set"]) if "set" in match.groupdict() else test.more
-        suite = test.suite or SUITES.get(kind, "smoke")
+        suite = test.suite or asked
         if "set" in match.groupdict():
             words = f"{words[: match.start()].rstrip()}{words[match.end() :]}"
         if test.change == _ORIGIN and not named.flags and not named.origin:

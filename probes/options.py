@@ -5,64 +5,16 @@ Each command is in `commands`, imported when it is run: `--help` loads neither a
 
 from __future__ import annotations
 
-import argparse
-import re
-import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from probes import __version__, flags
-from probes.errors import did_you_mean
+from probes.parser import Parser
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
 
-USAGE = 2
-SUITES = "identity, smoke, edge, long, streams, keepalive, burst"
+SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst"
 """The bundled ones; listed here because reading them takes YAML."""
-
-
-_TIMES, _AGO = frozenset({"--at", "--since"}), re.compile(r"-\d\w*", re.ASCII)
-
-
-class Parser(argparse.ArgumentParser):
-    """Says the nearest valid word for a wrong one."""
-
-    def error(self, message: str) -> NoReturn:
-        wrong = message.partition("unrecognized arguments: ")[2].partition(" (")[0].split()
-        flag = next((word.partition("=")[0] for word in wrong if word.startswith("-")), None)
-        if flag is not None:
-            message += did_you_mean(flag, self._option_string_actions) if len(flag) > 2 else ""
-        self.exit(USAGE, f"{self.prog}: {message}\n")
-
-    def parse_args(self, args: Sequence[str] | None = None, namespace: None = None) -> argparse.Namespace:  # type: ignore[override]
-        ours, theirs = _parted(sys.argv[1:] if args is None else args)
-        found, unknown = self.parse_known_args(_joined(ours), namespace)
-        if unknown:
-            hint = " (a command stands behind --)" if ours[:1] == ["during"] else ""
-            (getattr(found, "parser", None) or self).error(
-                f"unrecognized arguments: {' '.join(unknown)}{hint}"
-            )
-        found.words = theirs
-        return found
-
-
-def _parted(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Ours, and those of the command that `during` runs, in which nothing is read."""
-    if words[:1] != ["during"] or "--" not in words:
-        return words, ()
-    at = words.index("--")
-    return words[:at], words[at + 1 :]
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """`--at -10m` as `--at=-10m`: argparse takes what begins with a dash for a flag."""
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] in _TIMES and _AGO.fullmatch(word):
-            joined[-1] += f"={word}"
-        else:
-            joined.append(word)
-    return joined
 
 
 def parser() -> Parser:
@@ -83,6 +35,7 @@ def parser() -> Parser:
         _mark,
         _during,
         _report,
+        _compare,
         _classify,
         _calibrate,
         _explain,
@@ -114,6 +67,7 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     flags.target(parser)
     flags.choices(parser)
+    flags.baseline(parser)
     flags.reports(parser)
     parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
     parser.add_argument(
@@ -126,6 +80,7 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE", help=f"{SUITES}, or a file")
     flags.target(parser)
     flags.choices(parser)
+    flags.baseline(parser)
 
 
 def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -199,9 +154,29 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.reports(parser)
 
 
+def _compare(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "compare", "say what changed for customers between two states of a service; sends nothing"
+    )
+    about = (
+        "a run's id or file, FROM..TO, a time (14:05 is this machine's), the text of a mark, or a baseline"
+    )
+    parser.add_argument("a", metavar="A", help=f"before: {about}")
+    parser.add_argument(
+        "b", nargs="?", metavar="B", help="after: the same (default: what came after A, a time or a mark)"
+    )
+    parser.add_argument("--target", metavar="NAME", help="only runs of this target")
+    flags.slower(parser)
+    parser.add_argument("--json", metavar="FILE", help="the comparison as JSON; - for standard output")
+    parser.add_argument("--markdown", metavar="FILE", help="the table, for a pull request")
+    flags.database(parser)
+
+
 def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
-        commands, "classify", "say who made a pasted error, whose move it is, and what to do; sends nothing"
+        commands,
+        "classify",
+        "say who made a pasted error, whose move it is, and what to do; sends nothing but by --fired",
     )
     parser.add_argument(
         "file",
@@ -212,6 +187,9 @@ def _classify(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--reply", action="store_true", help="write the text to send to the customer instead")
     parser.add_argument(
         "--target", metavar="NAME", help="also ask this target's own signatures (see calibrate)"
+    )
+    flags.fired(parser).add_argument(
+        "--since", metavar="TIME", help="when it was refused, at the earliest, such as -2h (default: 24h)"
     )
 
 
@@ -283,14 +261,16 @@ def _store(commands: argparse._SubParsersAction[Parser]) -> None:
     stats.add_argument("--json", metavar="FILE", help="the same as JSON; - for standard output")
     prune = _command(actions, "prune", "delete what is old; figures by the day stay")
     prune.add_argument(
-        "--raw-days", type=flags.days, default=30.0, metavar="N", help="of any run (default: 30)"
+        "--raw-days",
+        type=flags.days,
+        metavar="N",
+        help="of any run (default: as configs/canary.yaml says, 30)",
     )
     prune.add_argument(
         "--failed-days",
         type=flags.days,
-        default=365.0,
         metavar="N",
-        help="of those with a failure (default: 365)",
+        help="of those with a failure (default: as configs/canary.yaml says, 365)",
     )
     resume = _command(actions, "resume", "ask a target again whose server asked for a pause")
     resume.add_argument("target", metavar="TARGET", help="its name, as stats shows it")

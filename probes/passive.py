@@ -54,7 +54,7 @@ def _leaks(case: Case, calls: Sequence[Call]) -> list[Finding]:
             case,
             "leak.secret_echoed",
             exchange,
-            client=names[0] if len(names) == 1 else None,
+            client=_alone(names, calls),
             observed=Observed(len(echoing), sum(len(call.exchanges) for call in calls)),
             detail=(("seen", seen),),
             confidence=Confidence.HIGH,
@@ -88,7 +88,7 @@ def _inner(case: Case, calls: Sequence[Call]) -> list[Finding]:
             layer=Layer.UNKNOWN,
             product=None,
             vendor_code=None,
-            client=names[0] if len(names) == 1 else None,
+            client=_alone(names, calls),
             observed=Observed(len(holding), sum(len(call.exchanges) for call in calls)),
             detail=(
                 ("seen", f"{'; '.join(said[:_NAMED])}{more}"),
@@ -99,6 +99,12 @@ def _inner(case: Case, calls: Sequence[Call]) -> list[Finding]:
             evidence=tuple(holding),
         )
     ]
+
+
+def _alone(names: Sequence[str], calls: Sequence[Call]) -> str | None:
+    """The one client that met it where another was answered without: what whoever asks meets, is nobody's own."""
+    answered = {call.trial.client for call in calls if call.last is not None and call.last.status is not None}
+    return names[0] if len(names) == 1 and answered - set(names) else None
 
 
 def _transport(exchange: Exchange) -> str:

@@ -5,12 +5,12 @@ Resolved before anything is sent, so that flows stay free of I/O and a stored ru
 
 from __future__ import annotations
 
-import json
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds import KINDS
-from probes.store import newest_first
+from probes.stored import documents
 
 if TYPE_CHECKING:
     from probes.kinds.spec import Recall
@@ -24,14 +24,14 @@ def recalled(case: Case) -> Case:
     wanted = KINDS[case.kind].recalls(case)
     if wanted is None:
         return case
-    for path in newest_first():
-        try:
-            document = json.loads(path.read_text("utf-8"))
-            found = _figure(document, wanted, case)
-        except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
-            continue  # not a run, or one that is damaged: an older one may do
-        if found is not _NOT_ASKED:
-            return case if found is None else replace(case, params={**case.params, wanted.into: found})
+    with closing(documents(wanted.of)) as stored:
+        for document in stored:
+            try:
+                found = _figure(document, wanted, case)
+            except (LookupError, TypeError, AttributeError):
+                continue  # not a run, or one that is damaged: an older one may do
+            if found is not _NOT_ASKED:
+                return case if found is None else replace(case, params={**case.params, wanted.into: found})
     return case
 
 

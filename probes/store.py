@@ -88,14 +88,24 @@ def newest_first() -> list[Path]:
 
 
 def path_of(id_or_path: str) -> Path:
-    """Where that run lies, if it does."""
-    as_path = Path(id_or_path)
-    if as_path.suffix == ".json" or len(as_path.parts) > 1:
-        return as_path
+    """Where that run lies, if it does; raises UsageError for what is neither an id nor the path of a file."""
+    if is_path(id_or_path):
+        return Path(id_or_path)
+    if len(Path(id_or_path).parts) != 1:
+        raise UsageError(
+            f"no run {id_or_path}: say its id, as in {reports_dir()}, or the path of its file, which ends in .json"
+        )
     return reports_dir() / f"{id_or_path}.json"
 
 
+def is_path(id_or_path: str) -> bool:
+    """Else it is the id of a run that is kept."""
+    return Path(id_or_path).suffix == ".json"
+
+
 def _nearest(path: Path) -> str:
+    if path.parent.absolute() != reports_dir().absolute():
+        return ""  # what lies elsewhere is not ours to list
     stored = sorted(found.stem for found in path.parent.glob("*.json"))
     if near := get_close_matches(path.stem, stored, n=1, cutoff=0.6):
         return f"; did you mean {near[0]}?"

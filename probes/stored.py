@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import re
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from probes import store
+from probes.document import to_document
 from probes.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from probes.canary import Mark
+    from probes.memory import Memory
     from probes.model import Run
+
+_LOOKED_AT = 1000
+"""Outcomes of a case, each of one client in one run."""
+_BEGAN = re.compile(r"(\d{8}-\d{6})-[0-9a-z]+")
 
 
 def load(id_or_path: str, url: str | None = None) -> Run:
     """The file first, then the database where there is one; UsageError as `store.load`."""
-    if url is None and (store.path_of(id_or_path).exists() or not _named(id_or_path)):
+    if url is None and (store.path_of(id_or_path).exists() or store.is_path(id_or_path)):
         return store.load(id_or_path)
     if url is None and not store.database_file().is_file():
         return store.load(id_or_path)
@@ -23,12 +35,76 @@ def load(id_or_path: str, url: str | None = None) -> Run:
         raise UsageError(
             f"no run {id_or_path} in a file; to look into {store.database_file()}, too: pip install 'edgeprobe[watch]'"
         )
-    from probes.memory import Memory  # noqa: PLC0415 - a run in a file needs none of it
-
-    with Memory.open(url, make=False) as memory:
+    with _memory(url) as memory:
         return memory.load(id_or_path)
 
 
-def _named(id_or_path: str) -> bool:
-    """By its id, not by the path of a file."""
-    return Path(id_or_path).suffix != ".json" and len(Path(id_or_path).parts) == 1
+def documents(case_id: str) -> Generator[Any]:
+    """What may be runs that tell of a case, newest first: those in files, and those in the database where there is one.
+    What cannot be read is passed over.
+    """
+    files = {path.stem: path for path in store.newest_first()}
+    with ExitStack() as opened:
+        memory, kept = None, set[str]()
+        if store.database_file().is_file() and find_spec("sqlalchemy") is not None:
+            try:
+                memory = opened.enter_context(_memory())
+                kept = {outcome.run for outcome in memory.history(case_id, _LOOKED_AT)}
+            except UsageError:  # damaged, or held by another: what lies in files may do
+                kept = set()
+        for name in sorted({*files, *kept}, reverse=True):  # ids sort by time
+            try:
+                if name in files:
+                    document = json.loads(files[name].read_text("utf-8"))
+                else:
+                    assert memory is not None
+                    document = to_document(memory.load(name))
+            except (OSError, ValueError, RecursionError, UsageError):
+                continue
+            yield document
+
+
+def _memory(url: str | None = None) -> Memory:
+    from probes.memory import Memory  # noqa: PLC0415 - a run in a file needs none of it
+
+    return Memory.open(url, make=False)
+
+
+class Archive:
+    """All runs that are kept, in files and in the database, and the marks; close it after use."""
+
+    def __init__(self, url: str | None = None) -> None:
+        there = url is not None or (store.database_file().is_file() and find_spec("sqlalchemy") is not None)
+        self._memory = _memory(url) if there else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._memory is not None:
+            self._memory.close()
+
+    def load(self, id_or_path: str) -> Run:
+        """As `load`."""
+        in_file = store.path_of(id_or_path).exists() or store.is_path(id_or_path)
+        return store.load(id_or_path) if in_file or self._memory is None else self._memory.load(id_or_path)
+
+    def names(self, since: datetime, until: datetime) -> Sequence[str]:
+        """Ids of the runs that began in that time, the oldest first; of a file its name says when, to the second."""
+        files = {path.stem: at for path in store.newest_first() if (at := _began(path.stem)) is not None}
+        found = {name: at for name, at in files.items() if since.replace(microsecond=0) <= at < until}
+        stored = self._memory.runs(since, until) if self._memory is not None else {}
+        both = stored | found
+        return sorted(both, key=lambda name: (both[name], name))
+
+    def marks(self) -> Sequence[Mark]:
+        """In the order of time; none without a database."""
+        return [] if self._memory is None else self._memory.marks(datetime.min.replace(tzinfo=UTC))
+
+
+def _began(name: str) -> datetime | None:
+    found = _BEGAN.fullmatch(name)
+    try:
+        return datetime.strptime(found[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC) if found else None
+    except ValueError:
+        return None

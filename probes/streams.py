@@ -61,8 +61,8 @@ _PLAIN = "the same stream by plain httpx or curl, which read whatever comes"
 
 
 def is_whole(facts: Mapping[str, Any]) -> bool:
-    """The model gave the reason of its end and nothing is missing but a formality: the end marker, or the end of the
-    body's framing behind it or behind the usage, which comes last.
+    """The model gave the reason of its end and nothing is missing but a formality: the end marker of its dialect, or the
+    end of the body's framing behind it or behind the usage, which comes last.
     """
     reason, terminal = facts.get("finish_reason"), facts.get("terminal")
     if (
@@ -76,7 +76,7 @@ def is_whole(facts: Mapping[str, Any]) -> bool:
     if (facts.get("tool_calls") or {}).get("cut") or facts.get("after_end") or terminal == "response.failed":
         return False
     if terminal is not None:
-        return terminal in _ENDS.get(str(facts.get("dialect")), {terminal})
+        return True
     cut = "".join(str(facts.get("unfinished") or "").split())
     if not any(marker.startswith(cut) for marker in _MARKERS_CUT):
         return False
@@ -139,8 +139,8 @@ def _ended(facts: Mapping[str, Any]) -> Attribution:
     if terminal == "response.failed":
         return _error(facts, None)
     cut_calls = (facts.get("tool_calls") or {}).get("cut")
-    if not reason or terminal not in _ENDS.get(facts["dialect"], {terminal}):
-        return _unknown("stream.masked", _ORIGIN_TOO)
+    if not reason or _foreign(facts):
+        return _no_end(facts) if is_whole(facts) else _unknown("stream.masked", _ORIGIN_TOO)
     if reason in _NO_REASON:
         return _unknown("stream.masked", _ORIGIN_TOO, finish_reason=str(reason))
     if cut_calls and reason not in _MAY_CUT_CALLS:
@@ -173,7 +173,15 @@ def _unended(facts: Mapping[str, Any]) -> Attribution:
 def _no_end(facts: Mapping[str, Any]) -> Attribution:
     """All of the answer came; what its reader waits for behind it did not."""
     what = "the end of its framing" if facts.get("terminal") else "its end marker"
+    if _foreign(facts):
+        what = f"the end marker of its dialect ({facts['terminal']} is none of it)"
     return _unknown("stream.no_end", _ORIGIN_TOO, lacks=what, finish_reason=str(facts["finish_reason"]))
+
+
+def _foreign(facts: Mapping[str, Any]) -> bool:
+    """Its end marker is another API's."""
+    terminal = facts.get("terminal")
+    return terminal is not None and terminal not in _ENDS.get(str(facts.get("dialect")), {terminal})
 
 
 def _left(facts: Mapping[str, Any]) -> Attribution:

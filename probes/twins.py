@@ -137,13 +137,13 @@ def fisher(control: Side, variant: Side) -> float:
     return sum(w for k in range(control.n + 1) if (w := ways(k)) <= seen) / math.comb(total, failures)
 
 
-def wilson(k: int, n: int) -> tuple[float, float]:
-    """95 % interval of a rate of `k` in `n`, as fractions."""
+def wilson(k: float, n: float, z: float = _Z) -> tuple[float, float]:
+    """Interval of a rate of `k` in `n`, as fractions: of 95 %, unless `z` says otherwise."""
     if n == 0:
         return 0.0, 1.0
-    rate, z2 = k / n, _Z * _Z
+    rate, z2 = k / n, z * z
     centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z * math.sqrt(rate * (1 - rate) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    half = z * math.sqrt(rate * (1 - rate) / n + z2 / (4 * n * n)) / (1 + z2 / n)
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from probes.bundled import bundled
-from probes.commands import _order
 from probes.options import parser
+from probes.ordered import order
 
 FILES = {path.stem: path for path in bundled("configs", "ci").glob("*.yaml")}
 OUTPUTS = ("junit", "markdown", "html")
@@ -73,10 +73,10 @@ def test_its_command_is_one(name):
     values = variables(name)
     for flag in ("base_url", "model"):
         setattr(arguments, flag, values[getattr(arguments, flag).removeprefix("$")])
-    order = _order(arguments)
+    ordered = order(arguments)
     assert arguments.command == "run"
-    assert order.suites == ("smoke",)
-    assert order.target.routes["edge"].base_url == values["BASE_URL"]
+    assert ordered.suites == ("smoke",)
+    assert ordered.target.routes["edge"].base_url == values["BASE_URL"]
     assert bundled("suites", "smoke.yaml").is_file()
 
 

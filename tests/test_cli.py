@@ -32,12 +32,14 @@ TARGET = {
 }  # fmt: skip
 CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--max-usd", "--seed", "--time-scale"}
 REPORTS = {"--json", "--junit", "--markdown", "--html"}
+GATE = {"--baseline", "--slower"}
 FLAGS = {
     "demo": {"--json"},
-    "run": TARGET | CHOICE | REPORTS | {"--no-store", "--allow-inconclusive"},
-    "plan": TARGET | CHOICE,
+    "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive"},
+    "plan": TARGET | CHOICE | GATE,
+    "compare": {"--target", "--slower", "--json", "--markdown", "--db"},
     "report": REPORTS | {"--rejudge", "--db", "--fired", "--zone", "--token-env"},
-    "classify": {"--json", "--reply", "--target"},
+    "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),
     "store": set(),

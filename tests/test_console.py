@@ -333,6 +333,24 @@ def test_trouble_that_cases_share_is_told_once():
     assert [f.case for f in told_once(ours)] == ["s/a"]  # a proxy keeps every client back
 
 
+def test_what_trouble_kept_from_being_asked_is_told_with_it():
+    """One line, not two; alone, or where the trouble was met on another route, it is told for itself."""
+    cut = replace(
+        FOUND,
+        code="stream.truncated",
+        case="s/a",
+        reproduce=None,
+        observed=None,
+        route="edge",
+        detail=(("seen", "cut"),),
+    )
+    kept = replace(cut, code="not_measured", verdict=Verdict.INCONCLUSIVE, case="s/b", detail=(("seen", "none whole"), ("told as", cut.code)))  # fmt: skip
+    (told,) = told_once([kept, cut])
+    assert (told.case, dict(told.detail)["also"]) == ("s/a", "s/b: none whole")
+    assert [f.case for f in told_once([kept])] == ["s/b"]
+    assert [f.case for f in told_once([kept, replace(cut, route="other")])] == ["s/a", "s/b"]
+
+
 def test_the_worst_first():
     """fail, error, inconclusive, warn, pass; what was accepted comes last."""
     findings = [replace(FOUND, verdict=v, title=f"title {v}") for v in reversed(Verdict)]

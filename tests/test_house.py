@@ -25,17 +25,18 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 LAYERS = {
     "the version": "__init__",
     "nouns": "model canary comparison errors clock spellings body_text api_paths",
-    "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows",
+    "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes samples endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients lab",
     "questions": "kinds",
-    "a run": "redirected passive routed suite live runner recorded document rejudge store recall conduct calibration demo",
-    "the canary": "stored memory alerts watch marks during",
+    "a run": "redirected passive routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
+    "before and after": "change",
+    "the canary": "alerts watch marks during",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs classify.command calibration.command rejudge.command watch.command memory.command marks.command marks.fired_command during.command lab.command commands flags options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs ordered classify.command calibration.command rejudge.command change.command watch.command memory.command marks.command marks.fired_command during.command lab.command commands flags parser options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

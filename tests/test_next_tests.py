@@ -13,7 +13,7 @@ from canned import case
 from labruns import FAST
 from next_test_sentences import sentences
 
-from probes import commands, lab, options
+from probes import lab, options, ordered
 from probes.classify import classify, to_document
 from probes.clock import Clock
 from probes.kinds import KINDS
@@ -53,7 +53,7 @@ def tried(shown: str) -> list[str]:
 
 
 def target_of(words: str) -> Target:
-    return commands._target(options.parser().parse_args(["run", "smoke", *shlex.split(words)]))
+    return ordered.target(options.parser().parse_args(["run", "smoke", *shlex.split(words)]))
 
 
 def at(target: Target, kind: str = "completion", route: str = "edge"):
@@ -204,6 +204,15 @@ CHOSEN = {
     "a parameter": ("more pairs (--set pairs=3)", FROM_FILE, "length", "edgeprobe run long --target prod --set pairs=3"),
     "nothing of ours": ("connect to the same address from another network", FROM_FILE, "connection", None),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("suite", "command"), [("streams", "streams"), ("smoke", "smoke"), ("edge", "edge"), ("mine", "smoke")]
+)
+def test_the_suite_is_that_in_which_it_was_found(suite, command):
+    """A fault that shows in long streams does not show in smoke's; a suite of one's own has another name everywhere."""
+    asked = replace(at(WITH_ORIGIN, "streaming"), suite=suite)
+    assert of_finding(DIRECT, asked).command == f"edgeprobe run {command} --target prod --set route=origin"
 
 
 @pytest.mark.parametrize("name", CHOSEN)

@@ -276,6 +276,19 @@ def test_an_inner_address(answer, says):
     assert (leak.verdict, leak.layer, leak.observed.k) == (Verdict.WARN, Layer.UNKNOWN, 1)
 
 
+@pytest.mark.parametrize(
+    "other, client",
+    [(None, None), (hop(200, body=GOOD_CHAT), "openai-py")],
+    ids=["nobody else was asked", "another saw none"],
+)
+def test_an_inner_address_that_anybody_sees_is_nobodys_own(other, client):
+    """So that questions asked through one client and through all of them tell it as one."""
+    seen = call(hop(200, body=GOOD_CHAT, x_upstream_addr="10.3.0.17:8000"))
+    beside = [] if other is None else [replace(call(other), trial=replace(seen.trial, client="curl"))]
+    (leak,) = (f for f in passive(case("completion"), [seen, *beside]) if f.code == "leak.internal_address")
+    assert leak.client == client
+
+
 SPOKEN = {
     "choices": [
         {"index": 0, "message": {"role": "assistant", "content": "Try 192.168.1.1."}, "finish_reason": "stop"}

@@ -79,13 +79,19 @@ def test_a_failed_write_leaves_nothing(reports, monkeypatch):
         ([], "20261129-174312-x7k2", "no run 20261129-174312-x7k2; {folder} holds none"),
         (["20261129-174312-x7k2"], "20261129-174312-x7k3", "no run 20261129-174312-x7k3; did you mean 20261129-174312-x7k2?"),
         (["1", "2", "3", "4"], "last", "no run last; the latest in {folder}: 2, 3, 4"),
-        ([], "./x.json", "no run ./x.json; . holds none"),
+        ([], "./x.json", "no run ./x.json"),
+        (["1"], "../x", "no run ../x: say its id, as in {folder}, or the path of its file, which ends in .json"),
+        (["1"], "/etc/x", "no run /etc/x: say its id, as in {folder}, or the path of its file, which ends in .json"),
+        (["1"], "secret/../../1.json", "no run secret/../../1.json"),
+        (["1"], "deep/reports/x.json", "no run deep/reports/x.json; the latest in deep/reports: 1"),
     ],
-    ids=["empty", "near", "far", "path"],
+    ids=["empty", "near", "far", "path", "above", "root", "path that leaves", "path in the folder"],
 )  # fmt: skip
 def test_a_run_that_is_not_there(reports, tmp_path, monkeypatch, stored, asked, said):
-    """The nearest id is offered, else the latest."""
+    """The nearest id is offered, else the latest; of what lies elsewhere nothing is listed."""
     monkeypatch.chdir(tmp_path)
+    for name in ("elsewhere.json", "x"):
+        (tmp_path / name).write_text("{}")
     for name in stored:
         store.save(replace(RUN, id=name))
     with pytest.raises(UsageError) as caught:
@@ -122,8 +128,9 @@ def test_files_that_are_no_run(tmp_path, content, said):
 
 def test_a_folder_is_no_run(tmp_path):
     """What can't be read says why."""
+    (tmp_path / "x.json").mkdir()
     with pytest.raises(UsageError, match=r"^cannot read .*: Is a directory$"):
-        store.load(f"{tmp_path}/")
+        store.load(str(tmp_path / "x.json"))
 
 
 def test_ids_sort_by_time():

@@ -123,6 +123,7 @@ WARN = {
     "cache.unreported",
     "cache.unstable_prefix",
     "cache.slow_hit",
+    "regression.fingerprint",
 }
 INCONCLUSIVE = {
     "ratelimited",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _NAMED = 4
 _PLANNED = frozenset({Missed.SAMPLED, Missed.DRAINED})
 """Not run on purpose: neither seen nor unseen."""
-_DO = {
+_DO: dict[str, str] = {
     Missed.OVERLAP: "give the entry a longer interval, or let it ask less: it takes longer than that",
     Missed.BUDGET: "raise the day's budget of the target, or ask less often",
     Missed.PAUSED: "ask for a higher limit of the probe's own key, or ask less often; customers' keys have their own",
@@ -32,26 +32,24 @@ def is_blind(turn: Turn) -> bool | None:
 
 
 def counted(before: str | None, turn: Turn) -> str:
-    """The reasons so far, with this turn's."""
+    """The reasons so far, this turn's first."""
     counts = Counter(json.loads(before) if before else {})
-    counts[_why(turn)] += 1
-    return json.dumps(dict(counts.most_common(50)))  # as many as anybody reads, however long it lasts
+    now = {turn.why: counts.pop(turn.why, 0) + 1}
+    return json.dumps(now | dict(counts.most_common(49)))  # as many as anybody reads, however long it lasts
 
 
-def _why(turn: Turn) -> str:
-    word = turn.missed.value if turn.missed is not None else str(turn.verdict or "inconclusive")
-    return f"{word}: {turn.reason}" if turn.reason else word
+def kinds(counts: str | None) -> list[str]:
+    """Of what kind the reasons are that were counted, what it is now first: their words may differ at each turn."""
+    words = (why.split(maxsplit=1)[0].rstrip(":") for why in json.loads(counts or "{}"))
+    return list(dict.fromkeys(word if word in set(Missed) else "not conclusive" for word in words))
 
 
 def words(counts: str) -> Words:
-    """The reasons that were counted, the most frequent first."""
-    reasons = Counter(json.loads(counts)).most_common()
+    """The reasons that were counted: what it is now, and then the most frequent first."""
+    reasons = list(json.loads(counts).items())
     named = [f"{n} x {why}" for why, n in reasons[:_NAMED]]
     more = sum(n for _, n in reasons[_NAMED:])
-    kinds = [Missed(word) for why, _ in reasons if (word := why.partition(":")[0]) in set(Missed)]
-    do = (
-        _DO[kinds[0]] if kinds and kinds[0] in _DO else "read the run's report: it says why nothing is proven"
-    )
+    do = _DO.get(kinds(counts)[0], "read the run's report: it says why nothing is proven")
     return Words(
         "what customers see is unknown",
         (

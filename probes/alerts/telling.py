@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from probes.alerts.blindness import kinds
 from probes.alerts.outbreak import memory_of
 from probes.alerts.text import Beside, text_of, title_of, words_in
 from probes.alerts.windows import window_at
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from probes.alerts.page import Page
     from probes.canary import Alert, Mark
 
+_ROUTE, _ENTRY, _REASON = "route ", "entry ", "reason "
 _MARKED, _MARKS = timedelta(hours=3), 3
 
 
 def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -> tuple[Alert, Told | None]:
-    """The alert with its words, and what is to be told of it: that it opened, grew, outlived its maintenance or is over."""
+    """The alert with its words, and what is to be told of it: that it opened, grew, has another reason, outlived its
+    maintenance or is over.
+    """
     before, extra = page.alert.state, page.outbreak.extra
     if alert.state is AlertState.RESOLVED:
-        return worded(page, alert, canary, memory, wall), Told.RESOLVED
+        return worded(page, _with_all(alert, extra), canary, memory, wall), Told.RESOLVED
     if alert.state is not AlertState.OPEN:
         return alert, None
     what: Told | None = None
@@ -38,13 +42,28 @@ def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -
         extra["outlived"], what = "yes", Told.UPDATED
     hurt = {
         *alert.clients,
-        *(f"route {name}" for name in alert.routes),
-        *(f"entry {e}" for e in alert.entries),
+        *(f"{_ROUTE}{name}" for name in alert.routes),
+        *(f"{_ENTRY}{name}" for name in alert.entries),
+        *(f"{_REASON}{kind}" for kind in kinds(extra.get("reasons"))),
     }
     heard = set(json.loads(extra.get("told", "[]")))
     if hurt - heard:
         extra["told"], what = json.dumps(sorted(hurt | heard)), what or Told.UPDATED
     return worded(page, alert, canary, memory, wall), what
+
+
+def _with_all(alert: Alert, extra: Mapping[str, str]) -> Alert:
+    """Whoever was told to be hurt hears that it is over, those too that were well before the others."""
+    heard = [*alert.clients, *json.loads(extra.get("told", "[]"))]
+    routes = {name.removeprefix(_ROUTE) for name in heard if name.startswith(_ROUTE)}
+    entries = {name.removeprefix(_ENTRY) for name in heard if name.startswith(_ENTRY)}
+    clients = {name for name in heard if not name.startswith((_ROUTE, _ENTRY, _REASON))}
+    return replace(
+        alert,
+        clients=tuple(sorted(clients)),
+        routes=tuple(sorted({*alert.routes, *routes})),
+        entries=tuple(sorted({*alert.entries, *entries})),
+    )
 
 
 def _planned(page: Page, alert: Alert, canary: Canary, memory: Memory) -> Alert:

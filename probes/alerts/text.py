@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from probes.model import Finding
 
 TITLE, LINE, MARKS = 240, 400, 3
-_SHOWN = ("seen", "because", "so", "matches", "cliff", "key", "look up")
+_SHOWN = ("seen", "before", "because", "so", "matches", "cliff", "key", "look up")
 _SURE = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
 _OFTEN = re.compile(r"\d of \d")
 _clean = Redactor().text

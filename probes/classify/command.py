@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from probes import outputs, own_signatures
 from probes.classify import classify, to_document, told
 from probes.errors import UsageError
+from probes.marks import fired_command
+from probes.marks.fired import ray_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from probes.classify import Answer
 
@@ -21,16 +23,27 @@ _MOST_MIB = 64
 
 
 def run(arguments: Namespace) -> int:
-    """0; UsageError where nothing can be read."""
+    """0, or as `--fired` ends; UsageError where nothing can be read."""
     outputs.check(arguments)
+    fired_command.check(arguments, "reply")
     answers = classify(_read(arguments.file), _target(arguments.target))
     if not answers:
         raise UsageError(f"{arguments.file}: holds no response, no exception, no error page and no ray id")
+    rules, code = fired_command.rules_of(_rays(answers), arguments) if arguments.fired else ({}, 0)
     with outputs.without_commands(outputs.person(arguments)):
-        _show(answers, arguments)
+        _show(answers, arguments, rules)
     if arguments.json is not None:
         outputs.write_json(f"{json.dumps(to_document(answers), indent=2)}\n", arguments.json)
-    return 0
+    return code
+
+
+def _rays(answers: Sequence[Answer]) -> list[str]:
+    """Of those that the edge refused, and of those that nothing else is known of."""
+    asked = ("blocked", "challenged", "ratelimited", "not_told")
+    found = [
+        one.attribution.extracted.get("ray") for one in answers if one.attribution.code.startswith(asked)
+    ]
+    return [ray for one in found if (ray := ray_of(one))]
 
 
 def _target(name: str | None) -> str | None:
@@ -42,7 +55,8 @@ def _target(name: str | None) -> str | None:
     return load_target(name).name
 
 
-def _show(answers: Sequence[Answer], arguments: Namespace) -> None:
+def _show(answers: Sequence[Answer], arguments: Namespace, rules: Mapping[str, str]) -> None:
+    """`rules`: ray → which rule fired."""
     out = outputs.person(arguments)
     if arguments.reply:
         from probes.classify.replies import reply
@@ -53,11 +67,21 @@ def _show(answers: Sequence[Answer], arguments: Namespace) -> None:
 
     report(
         [
-            Row(answer.title, told.tag(answer), tuple(told.rows(answer)), _command(answer))
+            Row(
+                answer.title,
+                told.tag(answer),
+                (*told.rows(answer), *_rule(answer, rules)),
+                _command(answer),
+            )
             for answer in answers
         ],
         out,
     )
+
+
+def _rule(answer: Answer, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    ray = answer.attribution.extracted.get("ray", "")
+    return [("rule", rules[ray])] if ray in rules else []
 
 
 def _command(answer: Answer) -> str | None:

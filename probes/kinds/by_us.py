@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.words import duration, listed
+from probes.kinds.words import duration, in_title, listed
 from probes.model import Reason, Verdict, WhoActs
 from probes.output_cap import ours_refused
 
@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 
     from probes.model import Case, Exchange
 
+_BEATS = {"c": "comments", "p": "pings", "b": "blanks"}
 _KEPT = 0.95
 """Of the target's deadline: one that ended an exchange earlier is the question's own, or what its case had left."""
+
+HELD_UP = (
+    "Compare with a client that is answered, and look at the edge for a rule that holds up what such a client announces "
+    "of itself: bot management, a tarpit, rate shaping."
+)
+HELD_UP_NEXT = "the same request by curl with this client's user agent, then with its other headers"
 
 
 def by_us(exchange: Exchange) -> bool:
@@ -22,8 +29,12 @@ def by_us(exchange: Exchange) -> bool:
     return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
 
 
-def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
-    """The fields of a finding where the probe is the cause; none where it is not. `names`: the clients that met it."""
+def told_of_us(
+    case: Case, exchange: Exchange, names: Sequence[str] = (), beside: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The fields of a finding where the probe is the cause; none where it is not. `names`: the clients that met it;
+    `beside`: those that were answered much sooner with the same request.
+    """
     if exchange.error is not None and exchange.error.kind == "limit":
         return {
             "verdict": Verdict.INCONCLUSIVE,
@@ -34,7 +45,9 @@ def told_of_us(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dic
     if exchange.error is not None and exchange.error.kind == "interrupted":
         return _interrupted(exchange)
     if by_us(exchange):
-        return _waited(case, exchange, listed(names) if names else "A request")
+        return _waited(case, exchange, listed(names) if names else "A request") | _held(
+            case, exchange, names, beside
+        )
     if ours := ours_refused(exchange):
         return {
             "verdict": Verdict.INCONCLUSIVE,
@@ -56,20 +69,23 @@ def _interrupted(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def worded(case: Case, exchange: Exchange, names: Sequence[str] = ()) -> dict[str, Any]:
+def worded(
+    case: Case, exchange: Exchange, names: Sequence[str] = (), beside: Sequence[str] = ()
+) -> dict[str, Any]:
     """The words alone, where we ended a request that had been sent: what a connection that did not open means, is told
     elsewhere.
     """
-    sent = exchange.error is not None and exchange.error.phase not in {"dns", "connect", "tls", "proxy"}
-    told = told_of_us(case, exchange, names) if sent and by_us(exchange) else {}
+    told = told_of_us(case, exchange, names, beside) if _sent(exchange) and by_us(exchange) else {}
     return {key: told[key] for key in ("title", "advice", "next_test") if key in told}
 
 
 def _waited(case: Case, exchange: Exchange, who: str) -> dict[str, Any]:
     after = exchange.timeline.end or 0.0
-    silent = _silent(exchange)
+    silent, beats = _silent(exchange), _heartbeats(exchange)
     seen = (
-        f"got the beginning of an answer and nothing for {duration(silent)}, up to the probe's own limit"
+        f"got nothing but heartbeats ({beats[0]}) for {beats[1]:.0f} s, up to the probe's own limit"
+        if beats
+        else f"got the beginning of an answer and nothing for {duration(silent)}, up to the probe's own limit"
         if silent
         else f"had no whole answer within {duration(after)}, which is the probe's own limit"
     )
@@ -90,6 +106,34 @@ def _waited(case: Case, exchange: Exchange, who: str) -> dict[str, Any]:
             "next_test": "the same request by hand, with a longer time limit",
         }
     return told
+
+
+def _held(case: Case, exchange: Exchange, names: Sequence[str], beside: Sequence[str]) -> dict[str, Any]:
+    """What no longer limit of ours would change: others need none of it."""
+    if not (names and beside and _sent(exchange)) or exchange.status is not None:
+        return {}
+    get, are = "gets" if len(names) == 1 else "get", "is" if len(beside) == 1 else "are"
+    return {
+        "title": f"{in_title(case, names)} {get} no answer within {duration(exchange.timeline.end or 0.0)}, where "
+        f"{in_title(case, beside)} {are} answered soon",
+        "advice": HELD_UP,
+        "next_test": HELD_UP_NEXT,
+    }
+
+
+def _sent(exchange: Exchange) -> bool:
+    return exchange.error is not None and exchange.error.phase not in {"dns", "connect", "tls", "proxy"}
+
+
+def _heartbeats(exchange: Exchange) -> tuple[str, float] | None:
+    """Of which kinds, and for how many seconds until our limit nothing else came, where that was most of the wait."""
+    columns = list(zip(exchange.event_times, exchange.event_kinds, strict=False))
+    heard = max(
+        (at for at, kind in columns if kind not in _BEATS), default=exchange.timeline.upload_end or 0.0
+    )
+    beats = dict.fromkeys(_BEATS[kind] for at, kind in columns if at > heard and kind in _BEATS)
+    end = exchange.timeline.end or 0.0
+    return (listed(list(beats)), end - heard) if beats and end - heard > end / 2 else None
 
 
 def _silent(exchange: Exchange) -> float:

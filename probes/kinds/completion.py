@@ -26,8 +26,12 @@ AGAIN = 2
 """How often a failure is asked for again, so that its rate is more than one sample."""
 _QUICK = 2.0
 """Seconds within which a failure has to come, to be asked for again."""
+NOT_ASKED = "not asked"
 MOMENT = 1.0
 """Seconds that a door may need to open again, such as during a restart."""
+MOST_REPEATS = 1000
+_ROUND = 0.5
+"""Seconds that a plan takes for each further round."""
 ANSWER_PATIENCE = 5.0
 """Seconds of the slowest answer, above which a second round of clients is not begun."""
 
@@ -61,7 +65,7 @@ def judged(case: Case, calls: list[Call], what: str, but: Collection[str] = ()) 
         return found
     sent = any(call.not_sent is None for call in calls)
     why = "the server answers slowly, or not at all" if sent else "for the same reason"
-    row = ("not asked", f"{listed(left)}: {why}")
+    row = (NOT_ASKED, f"{listed(left)}: {why}")
     return [replace(found[0], detail=(*found[0].detail, row)), *found[1:]]
 
 
@@ -76,7 +80,7 @@ def asked_for(
 ) -> Generator[Sequence[Trial], list[Call], list[Call]]:
     """One request through every client, as many at once as the target bears; a client that failed is asked again. Of a
     server that answers none of them, or takes longer than the case's patience, the others are not asked: smoke has to
-    end in time. Those that must pass come first.
+    end in time. Those that must pass come first. `repeats` of the case: so often each that got what it asked for.
     """
     rng = case.rng
     trials = [
@@ -101,7 +105,25 @@ def asked_for(
         calls = calls + came
         if max(map(_took, calls)) > patience or all(map(_unanswered, calls)):
             break
-    return calls if all(map(_unanswered, calls)) else (yield from _again(calls))
+    if all(map(_unanswered, calls)):
+        return calls
+    calls = yield from _again(calls)
+    return (yield from _repeated(calls, int(case.params.get("repeats", 1)), most))
+
+
+def _repeated(
+    calls: list[Call], repeats: int, most: int
+) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+    """Round after round, each as it was asked the first time, until the budget or the time is used up."""
+    good = {call.trial.label: call.trial for call in calls if is_good(call)}
+    trials = list(good.values())
+    for _ in range(repeats - 1):
+        for first in range(0, len(trials), most):
+            came = yield trials[first : first + most]
+            calls = calls + but_out_of_budget(came)
+            if any(call.not_sent is not None for call in came):
+                return calls
+    return calls
 
 
 def _again(calls: list[Call]) -> Generator[Sequence[Trial], list[Call], list[Call]]:
@@ -147,14 +169,17 @@ def _worth_repeating(call: Call) -> bool:
 
 
 def bound(case: Case) -> Bound:
-    worst = len(case.clients) * (1 + AGAIN)
-    return Bound(worst + MOST, worst * (PROMPT_TOKENS + int(case.params["cap"])), 3.0)
+    repeats = int(case.params["repeats"])
+    worst = len(case.clients) * (repeats + AGAIN)
+    return Bound(
+        worst + MOST, worst * (PROMPT_TOKENS + int(case.params["cap"])), 3.0 + _ROUND * (repeats - 1)
+    )
 
 
 SPEC = KindSpec(
     flow=completion,
     about="a plain completion, proven by the shape of its JSON",
     bound=bound,
-    defaults={"cap": 16, "patience": ANSWER_PATIENCE},
-    limits={"cap": (1, 100_000), "patience": (0.1, 3600)},
+    defaults={"cap": 16, "patience": ANSWER_PATIENCE, "repeats": 1},
+    limits={"cap": (1, 100_000), "patience": (0.1, 3600), "repeats": (1, MOST_REPEATS)},
 )

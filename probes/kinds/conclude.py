@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from probes.model import Attribution, Call, Case, Exchange
 
+_SOONER = 0.5
+"""Of the time that another was waited for in vain, within which an answer shows that the wait is not the request's."""
+
 
 def conclude(case: Case, code: str, exchange: Exchange | None = None, **fields: Any) -> Finding:
     """A finding of `code`: its row of the vocabulary, then what the exchange was attributed to, then `fields`."""
@@ -178,7 +181,9 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
     if not good and others:
         rows.append(("beside", f"{listed(others)} got what they asked for, with the same key and request"))
     ours = by_us(last.last)
-    told = _told_otherwise(case, last.last, names, others, what, good=good)
+    sooner = [name for name in others if _took(every, name) <= _SOONER * (last.last.timeline.end or 0.0)]
+    told = told_of_us(case, last.last, names, sooner) if not good else {}
+    told = told or _told_otherwise(case, last.last, names, others, what, good=good)
     if _passed_later(calls, every):
         told["verdict"] = Verdict.WARN
         rows.append(("then", "the same request was answered as it should be, each time that it was repeated"))
@@ -191,6 +196,14 @@ def _group_finding(case: Case, calls: list[Call], every: Sequence[Call], what: s
         detail=(*rows, *emulated(case, names), *(_as_the_caller_saw_it(calls) if not (good or ours) else ())),
         evidence=tuple(call.last.id for call in calls if call.last is not None),
         **told,
+    )
+
+
+def _took(calls: Sequence[Call], name: str) -> float:
+    """Until the slowest answer to that client was whole."""
+    return max(
+        (call.last.timeline.end or 0.0 for call in calls if call.trial.client == name and call.last),
+        default=0.0,
     )
 
 
@@ -214,8 +227,6 @@ def _told_otherwise(
     """Where a finding is not what its exchange alone would make it."""
     if good:
         return {"title": f"{what} is good through {listed(names)}"}
-    if ours := told_of_us(case, exchange, names):
-        return ours
     if others and distrusts(exchange):
         return {
             "code": "client.trust",

@@ -11,7 +11,7 @@ from probes.deaths import Life, Pattern, Together, judge
 from probes.instances import COLO, instances
 from probes.kinds.buffering.trials import by_preference
 from probes.kinds.conclude import by_outcome, conclude, not_sent
-from probes.kinds.length.clock import in_words, known_timers
+from probes.kinds.length.clock import known_timers, matches, products_of
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.side import Side
 from probes.kinds.spec import Bound, KindSpec
@@ -148,7 +148,7 @@ def limit(case: Case, cut: Sequence[Side], together: Together) -> Finding:
         detail=(
             ("seen", seen),
             ("because", "at one age and at different moments: a limit, no restart"),
-            ("matches", in_words(timers, counted)),
+            matches(timers, counted, products_of(side.sent for side in cut)),
             *also,
         ),
         figures={"cutoff": Figure(counted, "s", together.died, counted - off, counted + off)},

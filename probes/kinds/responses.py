@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from probes.model import Case, Flow
 
 ENDPOINT = "responses"
+_STREAMED = "a streamed response"
 LEAST_CAP = 16
 """OpenAI's own service refuses a smaller `max_output_tokens`."""
 
@@ -30,7 +31,7 @@ def responses(case: Case) -> Flow:
     if any(is_good(call) for call in calls):
         calls = yield from asked_for(case, replace(plain, stream=True), "responses/stream")
         calls = streaming.as_read(case, calls)
-        told = streaming.told(case, calls, judged(case, calls, "a streamed response"))
+        told = streaming.told(case, calls, judged(case, calls, _STREAMED), _STREAMED)
         found += yield from by_route(case, calls, told)
     return found
 

@@ -35,6 +35,10 @@ _PLAINLY, _MOMENT = 3.0, 0.25
 """Times, and seconds, that a first token fetched while an answer is made comes later than when it is over: to be held."""
 
 
+_LEAST = 120.0
+"""Seconds that a fetch may take at the least."""
+
+
 class Way(StrEnum):
     FLOWS = "flows"
     HELD = "held"
@@ -95,7 +99,7 @@ def _fetched(
     asked = [
         Trial(
             f"resumed/{call.trial.client}/get", call.trial.client, case.route,
-            replace(ask, kept=False, fetches=_id(call)), deadline=float(case.params["deadline"]),
+            replace(ask, kept=False, fetches=_id(call)), deadline=_limit(case, posts),
         )
         for call in posts
     ]  # fmt: skip
@@ -107,6 +111,20 @@ def _fetched(
         if any(not is_good(call) for call in sides[-1]):
             return _refused(case, sides[-1], "a stored response fetched by GET")
     return tuple(map(Pair, posts, *sides))
+
+
+def _limit(case: Case, posts: Sequence[Call]) -> float:
+    """Seconds: as set, else twice what the slowest takes at its pace, and no less than a usual limit."""
+    if (asked := case.params["deadline"]) is not None:
+        return float(asked)
+    paces = [
+        (line.end - line.first_token) / int(call.last.facts["tokens"])
+        for call in posts
+        if call.last is not None
+        and (line := call.last.timeline).end is not None
+        and line.first_token is not None
+    ]
+    return max([_LEAST, *(2 * pace * int(case.params["tokens"]) for pace in paces)])
 
 
 def _begun(call: Call) -> bool:
@@ -243,7 +261,7 @@ SPEC = KindSpec(
     flow=resumed,
     about="a stored response whose stream is left and fetched by GET: is it held back there, where it flows by POST",
     bound=bound,
-    defaults={"stored": False, "tokens": 400, "seconds": 3.0, "deadline": 120.0},
+    defaults={"stored": False, "tokens": 400, "seconds": 3.0, "deadline": None},
     limits={"tokens": (LEAST_CAP, 100_000), "seconds": (0.1, 600), "deadline": (0.1, 3600)},
     unfit=unfit,
     converses=False,

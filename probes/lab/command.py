@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from probes.clock import Clock
 from probes.errors import UsageError
 from probes.lab import LAB_KEY, Lab, serve
+from probes.lab.expectations import expectations
 from probes.lab.faults import catalogue
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
 
 def run(arguments: Namespace) -> int:
@@ -28,18 +30,23 @@ def run(arguments: Namespace) -> int:
     with serve(
         arguments.fault, clock=clock, keys=keys, profile=arguments.profile, port=arguments.port
     ) as served:
-        _say(_about(served, clock))
+        _say(_about(served, clock, arguments.fault))
         with suppress(KeyboardInterrupt):
             _obey(served)
     return 0
 
 
-def _about(served: Lab, clock: Clock) -> str:
+def _suite(faults: Sequence[str]) -> str:
+    """The one in which the first fault shows."""
+    return next((row.suite for fault in faults for row in expectations() if row.fault == fault), "smoke")
+
+
+def _about(served: Lab, clock: Clock, faults: Sequence[str]) -> str:
     key = "--no-key" if served.api_key is None else f"--key-env LAB_KEY   (LAB_KEY={served.api_key})"
     scale = f" --time-scale {clock.scale:g}" if clock.scale != 1 else ""
     return (
         f"edge     {served.base_url}\norigin   {served.origin_url}\n"
-        f"try      edgeprobe run smoke --base-url {served.base_url} --api openai --model {served.model}{scale} {key}\n"
+        f"try      edgeprobe run {_suite(faults)} --base-url {served.base_url} --api openai --model {served.model}{scale} {key}\n"
         "break    type the names of faults, then Enter; Enter alone mends it\n"
         "stop     Ctrl-C\n"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +26,15 @@ SOURCE = "cloudflare audit log"
 _VERBS = {"create": "created", "update": "updated", "delete": "deleted"}
 # What stands at the beginning of a name in the API's paths, which `raw.uri` holds, and so of products.
 _EDGE = re.compile(
-    "rulesets?|rules|lists|bot|firewall|waf|ddos|rate_limit|settings|dns|load_balanc|workers?|page_?rules?|cache|purge"
-    "|argo|ssl|tls|acm|(?:custom_|client_|origin_)?(?:certificate|hostname)|hostnames|managed_|transform|url_norm"
-    "|custom_page|error_page|waiting_room|snippets?|spectrum|health_?check|access|cfd_tunnel|tunnel|api_gateway|api_shield"
-    "|schema_valid|token_valid|leaked_cred|content_upload|origin|cloud_connector|ai_gateway|config|redirect|security|zones?$"
+    "rulesets?|rules|lists|ip_|user_agent|bot|firewall|waf|ddos|http_|rate_limit|settings|dns|load_balanc|workers?|page_?rules?"
+    "|cache|purge|argo|ssl|tls|acm|certificate|client_cert|keyless|hostname|custom_|managed_|transform|url_norm|error_page"
+    "|waiting_room|snippets?|spectrum|health_?check|access|cfd_tunnel|tunnel|api_gateway|api_shield|schema_valid|token_valid"
+    "|leaked_cred|content_upload|origin|cloud_connector|ai_gateway|config|redirect|security|zones?(?:_|$)"
 )
 _BESIDE = re.compile(
-    "(?:account_|user_|api_)?(?:members?|membership|invite|roles?|users?|tokens?|keys?|profile|billing|payment|logins?|oauth|sso)"
-    "|logpush|logs?$|audit|alert|notification|analytics|rum$|stream|images?$|registrar|email|r2|queues?$|d1|storage|kv|radar"
-    "|intel|vectorize"
+    "(?:(?:account_|user_|api_)?(?:members?|memberships?|invites?|roles?|users?|tokens?|keys?|profile|billing|payments?|logins?"
+    "|oauth|sso)|logpush|logs|audit|alerts?|alerting|notifications?|analytics|rum|stream|images?|registrar|email|r2|queues?|d1"
+    "|storage|kv|radar|intel|vectorize)(?:_|$)"
 )
 """No request passes otherwise for these. What is in neither is taken: nobody knows every product."""
 _SECRET = re.compile(r"secret|passw|token|private|credential|_key|^key|cert|auth", re.IGNORECASE)
@@ -55,8 +55,8 @@ class Imported:
 
     marks: tuple[Mark, ...] = ()
     read: int = 0
-    beside: Mapping[str, int] | None = None
-    other_zones: Mapping[str, int] | None = None
+    beside: Mapping[str, int] = field(default_factory=dict)
+    other_zones: Mapping[str, int] = field(default_factory=dict)
     unreadable: int = 0
     fault: Unread | None = None
 
@@ -160,7 +160,7 @@ def _settings(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _value(name: str, value: Any) -> str:
     """In short; of what is nested only how much it is, since a rule may well set a header that is a secret."""
-    if _SECRET.search(name):
+    if _SECRET.search(name) and not (isinstance(value, bool) or value in ("on", "off")):
         return REDACTED
     if isinstance(value, str):
         kept = _QUOTED.sub('"…"', value) if _COMPARES.search(value) else value

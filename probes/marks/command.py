@@ -151,10 +151,9 @@ def _import(arguments: Namespace, now: datetime) -> int:
         known = set(memory.marks(first, now + timedelta(days=1))) if found.marks else set()
         _keep(memory, found.marks)
     new = [mark for mark in found.marks if mark not in known]
-    reporter.imported(new, found.marks, since, sys.stdout)
-    reporter.left_out(
-        found.beside or {}, found.other_zones or {}, found.unreadable, arguments.zone, sys.stdout
-    )
+    if found.marks or found.fault is None:
+        reporter.imported(new, found.marks, since, sys.stdout)
+    reporter.left_out(found.beside, found.other_zones, found.unreadable, arguments.zone, sys.stdout)
     if found.fault is None:
         return 0
     kept = "; what was read is kept" if found.marks else ""

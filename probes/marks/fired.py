@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from probes.model import Layer, Verdict
@@ -115,24 +116,37 @@ def _read(rows: Any, ray: str) -> Iterator[Event]:
             )
 
 
-def said(found: Sequence[Event], ray: str) -> str:
-    """Of one ray, in words; a line for each event."""
-    if not found:
+def said(found: Mapping[str, Sequence[Event]]) -> str:
+    """What is told of the rays of like refusals: a line for each thing that fired, refusals first."""
+    fired: dict[Event, list[str]] = {}
+    for ray, rows in found.items():
+        for event in dict.fromkeys(replace(row, ray="") for row in rows):
+            fired.setdefault(event, []).append(ray)
+    if not fired:
         return (
-            f"no firewall event of ray {ray} is there. Events are sampled and come late, so this proves nothing; and "
-            "what is refused before any rule is looked at (a host that does not match the TLS name) is never among them"
+            f"no firewall event of ray {_named(list(found))} is there. Events are sampled and come late, so this proves "
+            "nothing; and what is refused before any rule is looked at (a host that does not match the TLS name) is "
+            "never among them"
         )
-    lines = [str(event) for event in found]
-    if not any(event.refused for event in found):
+    asked = f" of {len(found)} asked" if len(found) > 1 else ""
+    ordered = sorted(fired, key=lambda event: not event.refused)
+    lines = [f"{event} (ray {_named(fired[event])}{asked})" for event in ordered]
+    if not ordered[0].refused:
         lines.append("none of these refuses; what did may have been left out, since events are sampled")
-    return "\n".join((f"ray {ray}: {lines[0]}", *lines[1:]))
+    return "\n".join(lines)
+
+
+def _named(rays: Sequence[str]) -> str:
+    return rays[0] if len(rays) == 1 else f"{rays[0]} and {len(rays) - 1} more"
 
 
 # --- of a run --------------------------------------------------------------------------------------------
 
 
-def rays_of(run: Run) -> dict[int, str]:
-    """Number of a finding → the ray of a refusal by Cloudflare that it rests on; MOST rays at the most."""
+def rays_of(run: Run) -> dict[int, list[str]]:
+    """Number of a finding → the rays of the refusals by Cloudflare that it rests on: MOST of all, as many of each as of
+    the others, since of one alone there may be no event.
+    """
     refused = {
         exchange.id: ray
         for call in run.calls
@@ -142,17 +156,25 @@ def rays_of(run: Run) -> dict[int, str]:
         and made.code.startswith(_REFUSED)
         and (ray := ray_of(exchange.header("cf-ray")))
     }
-    found: dict[int, str] = {}
-    for number, finding in enumerate(run.findings):
-        ray = next((refused[name] for name in _evidence(finding) if name in refused), None)
-        if ray is not None and (ray in found.values() or len(set(found.values())) < MOST):
-            found[number] = ray
+    left = {number: _rays(finding, refused) for number, finding in enumerate(run.findings)}
+    found: dict[int, list[str]] = {}
+    chosen: set[str] = set()
+    for ranked in zip_longest(*left.values()):
+        for number, ray in zip(left, ranked, strict=True):
+            if ray is not None and (ray in chosen or len(chosen) < MOST):
+                chosen.add(ray)
+                found.setdefault(number, []).append(ray)
     return found
 
 
-def _evidence(finding: Finding) -> Iterator[str]:
-    if finding.verdict is not Verdict.PASS:
-        yield from filter(None, (finding.variant, *finding.evidence, finding.control))
+def _rays(finding: Finding, refused: Mapping[str, str]) -> list[str]:
+    """First the one that the finding names."""
+    if finding.verdict is Verdict.PASS:
+        return []
+    ids = filter(None, (finding.variant, *finding.evidence, finding.control))
+    rays = dict.fromkeys(refused[name] for name in ids if name in refused)
+    told = "\n".join(text for _, text in finding.detail)
+    return sorted(rays, key=lambda ray: ray not in told)
 
 
 def with_rules(run: Run, api: Api, zone: str) -> Run:
@@ -160,10 +182,10 @@ def with_rules(run: Run, api: Api, zone: str) -> Run:
     rays = rays_of(run)
     if not rays:
         return run
-    unique = list(dict.fromkeys(rays.values()))
-    found = events(api, zone, unique, run.started - _AROUND, run.finished + _AROUND)
+    every = list(dict.fromkeys(ray for each in rays.values() for ray in each))
+    found = events(api, zone, every, run.started - _AROUND, run.finished + _AROUND)
     told = [
-        replace(finding, detail=(*finding.detail, ("rule", said(found[rays[n]], rays[n]))))
+        replace(finding, detail=(*finding.detail, ("rule", said({ray: found[ray] for ray in rays[n]}))))
         if n in rays
         else finding
         for n, finding in enumerate(run.findings)

@@ -21,6 +21,7 @@ from probes.memory import cut_off, loading, nouns, recording, retention, rollups
 from probes.memory.alone import alone
 from probes.memory.database import Database
 from probes.memory.outcomes import Outcome
+from probes.memory.passes import passes
 from probes.memory.retention import FAILED_DAYS, RAW_DAYS, Pruned, Stats
 from probes.model import Layer, Verdict
 
@@ -102,43 +103,38 @@ class Memory:
         with self._database.reading() as connection:
             return loading.load(connection, run_id, str(self._database.name))
 
+    def runs(self, since: datetime, until: datetime) -> dict[str, datetime]:
+        """Id and begin of those that began in that time and are over."""
+        with self._database.reading() as connection:
+            return loading.over(connection, since, until)
+
     def history(self, case_id: str, limit: int = 100, *, target: str | None = None) -> list[Outcome]:
         """What came of a case for each client, newest first, of runs that ended or were cut off."""
         table = schema.outcomes
         where = [table.c.case_id == case_id, *([table.c.target == target] if target is not None else [])]
-        newest = (
-            select(table)
-            .where(*where)
-            .order_by(table.c.at.desc(), table.c.run.desc(), table.c.n)
-            .limit(limit)
-        )
+        newest = select(table).where(*where).order_by(table.c.at.desc(), table.c.run.desc(), table.c.n)
         with self._database.reading() as connection:
             return [
                 Outcome(
                     r.run, r.at, r.case_id, r.client, r.route, r.code, Verdict(r.verdict), Layer(r.layer),
                     r.product, r.vendor_code, r.ttft, r.tpot, r.total,
                 )
-                for r in connection.execute(newest)
+                for r in connection.execute(newest.limit(limit))
             ]  # fmt: skip
 
     def passed(
         self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
     ) -> dict[str, datetime]:
         """When each client last got a good answer of the API from there; without those that never did."""
-        found: dict[str, datetime] = {}
-        calls, rolled = schema.calls.c, schema.rollups.c
         with self._database.reading() as connection:
-            for client in clients:
-                there = (calls.target == target, calls.client == client, calls.vantage == (vantage or ""))
-                raw = select(func.max(calls.at)).where(*there, calls.good.is_(True), calls.at < before)
-                there = (rolled.target == target, rolled.client == client, rolled.vantage == (vantage or ""))
-                old = select(func.max(rolled.passed)).where(
-                    *there, rolled.grain == "day", rolled.passed < before
-                )
-                times = [at for at in (connection.scalar(raw), connection.scalar(old)) if at is not None]
-                if times:
-                    found[client] = max(times)
-        return found
+            return passes(connection, target, vantage, clients, before, asks=True)
+
+    def let_in(
+        self, target: str, vantage: str | None, clients: Iterable[str], before: datetime
+    ) -> dict[str, datetime]:
+        """When the API itself last turned down what each client asked from there to be turned down."""
+        with self._database.reading() as connection:
+            return passes(connection, target, vantage, clients, before, asks=False)
 
     def spent(self, target: str, since: datetime) -> Spend:
         """What runs bought since then: settled where they ended, by their calls where they run or were cut off."""

@@ -9,8 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from probes import outputs
+from probes.credentials import Secrets
 from probes.errors import UsageError, did_you_mean
 from probes.memory import Memory
+from probes.memory.retention import FAILED_DAYS, RAW_DAYS
+from probes.watch.watched import FILE, Watched, read_canary
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,18 +25,45 @@ SCHEMA = "edgeprobe.store/1"
 
 def run(arguments: Namespace) -> int:
     """0; UsageError where there is no database, or where it can't be read or written."""
-    with Memory.open(arguments.db, make=False) as memory:
+    watched = _watched()
+    url = watched.database_url(Secrets()) if arguments.db is None and watched is not None else arguments.db
+    with Memory.open(url, make=False) as memory:
         if arguments.action == "stats":
             _stats(memory.stats(), arguments)
             return 0
         if arguments.action == "resume":
             _resume(memory, arguments.target)
             return 0
-        done = memory.prune(datetime.now(UTC), raw_days=arguments.raw_days, failed_days=arguments.failed_days)
+        (raw, by), (failed, failed_by) = _kept(arguments, watched)
+        done = memory.prune(datetime.now(UTC), raw_days=raw, failed_days=failed)
         if not done.whole:
             raise UsageError(f"{memory.fault}; deleted so far: {done.runs} runs")
         sys.stdout.write(f"deleted  {_counts(done)}\n")
+        sys.stdout.write(
+            f"kept     runs for {raw:g} days ({by}), with a failure for {failed:g} ({failed_by})\n"
+        )
     return 0
+
+
+def _watched() -> Watched | None:
+    """The canary's file where `watch` would find it; UsageError where it is wrong: nothing is deleted by a guess."""
+    if not FILE.is_file():
+        return None
+    canary, lines = read_canary(FILE)
+    return Watched(canary, {}, (FILE,), "", FILE, lines)
+
+
+def _kept(arguments: Namespace, watched: Watched | None) -> list[tuple[float, str]]:
+    """Days, and who says so: a flag, else the canary's file, else nobody. Of runs, and of those with a failure."""
+    found: list[tuple[float, str]] = []
+    for key, most in (("raw_days", RAW_DAYS), ("failed_days", FAILED_DAYS)):
+        if (days := getattr(arguments, key)) is not None:
+            found.append((days, f"--{key.replace('_', '-')}"))
+        elif watched is not None:
+            found.append((getattr(watched.canary.retention, key), str(FILE)))
+        else:
+            found.append((most, "default"))
+    return [found[0], max(found[::-1], key=lambda row: row[0])]
 
 
 def _stats(stats: Stats, arguments: Namespace) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from probes.document import from_document
 from probes.errors import UsageError
 from probes.memory import schema
-from probes.memory.recording import FINISHED
+from probes.memory.recording import FINISHED, RUNNING
 from probes.memory.spending import of_run
 from probes.model import Skipped, Verdict
 
@@ -39,6 +39,13 @@ def load(connection: Connection, run_id: str, name: str) -> Run:
     except (UsageError, ValueError, KeyError, TypeError) as fault:
         raise UsageError(f"{name}: run {run_id}: {fault}") from None
     return run if row.state == FINISHED else _unended(connection, run, row)
+
+
+def over(connection: Connection, since: datetime, until: datetime) -> dict[str, datetime]:
+    """Id and begin of the runs that began in that time and are no longer under way."""
+    table = schema.runs.c
+    mine = [table.at >= since, table.at < until, table.state != RUNNING]
+    return {row.id: row.at for row in connection.execute(select(table.id, table.at).where(*mine))}
 
 
 def _document(connection: Connection, row: Row[Any]) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from statistics import median
 from typing import TYPE_CHECKING
 
+from probes.attribution import is_api_answer
 from probes.kinds.conclude import is_good
 from probes.model import Ask, Layer, Verdict
 from probes.runner import worst
@@ -54,6 +56,17 @@ def asks(call: Call) -> bool:
         and not (request.edits or request.gzipped or request.model)
     )
     return as_a_customer and call.not_sent is None
+
+
+def let_in(call: Call) -> bool:
+    """It asked as itself for what is to be turned down, and the API did so: nothing before it kept the client out. A 403
+    is no proof, as a WAF can write the API's JSON, too.
+    """
+    request, last = call.trial.request, call.last
+    knocks = isinstance(request, Ask) and (request.recipe == "invalid" or request.key != "target")
+    as_itself = isinstance(request, Ask) and not (request.edits or request.gzipped or request.filler)
+    heard = last is not None and last.status != HTTPStatus.FORBIDDEN and is_api_answer(last)
+    return knocks and as_itself and heard
 
 
 def limited(call: Call) -> bool:

@@ -9,7 +9,7 @@ from probes.attempts import withheld
 from probes.costs import charged
 from probes.document import call_document, finding_document, to_document
 from probes.kinds.conclude import is_good
-from probes.memory.outcomes import asks, clocks, limited
+from probes.memory.outcomes import asks, clocks, let_in, limited
 from probes.prices import cost, prices
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def call_row(call: Call, run: Run, seq: int, at: datetime) -> dict[str, Any]:
         "route": trial.route,
         "not_sent": call.not_sent,
         "asks": asked,
-        "good": asked and is_good(call),
+        "good": is_good(call) if asked else let_in(call),
         "limited": asked and limited(call),
         "rolled": False,
         "ttft": times.ttft,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from probes.model import Layer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from probes.model import Finding, Run, Skipped
 
@@ -34,15 +34,22 @@ _TAKE_A_VALUE = frozenset(
 )  # fmt: skip
 
 
+_TOLD_AS = "told as"
+"""The row of a question that trouble kept from being asked: the code by which the trouble is told."""
+
+
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """What was accepted comes last."""
     return sorted(findings, key=lambda f: (f.accepted, ORDER.index(f.verdict)))
 
 
-def told_once(findings: Iterable[Finding]) -> list[Finding]:
-    """The worst first; trouble that several cases met alike is told of the first, with what the others saw."""
+def told_once(findings: Sequence[Finding]) -> list[Finding]:
+    """The worst first; trouble that several cases met alike is told of the first, with what the others saw, and with what
+    was not measured for that trouble.
+    """
     groups: dict[object, list[Finding]] = {}
-    for finding in worst_first(findings):
+    kept_by = [finding for finding in findings if _TOLD_AS in dict(finding.detail)]
+    for finding in worst_first(finding for finding in findings if finding not in kept_by):
         apart = finding.verdict is Verdict.PASS or finding.reproduce is not None
         key = id(finding) if apart else (
             finding.code, finding.verdict, finding.layer, finding.product, finding.vendor_code,
@@ -50,7 +57,11 @@ def told_once(findings: Iterable[Finding]) -> list[Finding]:
             finding.route, finding.factor, finding.title, finding.advice, finding.accepted,
         )  # fmt: skip
         groups.setdefault(key, []).append(finding)
-    return [_with_others(first, others) for first, *others in groups.values()]
+    for finding in kept_by:
+        what = (dict(finding.detail)[_TOLD_AS], finding.route)
+        cause = next((group for group in groups.values() if (group[0].code, group[0].route) == what), None)
+        groups.setdefault(id(finding), []).append(finding) if cause is None else cause.append(finding)
+    return worst_first(_with_others(first, others) for first, *others in groups.values())
 
 
 def _with_others(first: Finding, others: Iterable[Finding]) -> Finding:

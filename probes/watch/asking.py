@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from probes.model import Event, Finding, Run, Sink, Spend
     from probes.pace import Pace
     from probes.stop import Stop
-    from probes.watch.needs import Alerting, Entry, Memory, Metrics, Wall
+    from probes.watch.needs import Alerting, Entry, Metrics, Wall
+    from probes.watch.past import Memory
     from probes.wire.lag import Lag
 
 
@@ -120,21 +121,21 @@ class Asking:
         began = around.wall.now()
         run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
         self._spent.append(run.spend)
-        if known_better := self._remembered(run, began):
-            findings = (*run.findings, *known_better)
+        findings = self._remembered(run, began)
+        if known_better := [finding for finding in findings if finding not in run.findings]:
             run = replace(run, findings=findings, verdict=worst(findings))
             for finding in known_better:
                 emit(Found(finding))
         emit(Finished(run))
         return run
 
-    def _remembered(self, run: Run, began: datetime) -> list[Finding]:
+    def _remembered(self, run: Run, began: datetime) -> tuple[Finding, ...]:
         """A store that cannot be read knows of no better times; that is told of it, and measuring goes on."""
         try:
             return by_history(run, self._around.memory, began)
         except UsageError as fault:
             sys.stderr.write(f"edgeprobe: {fault}\n")
-            return []
+            return run.findings
 
     # --- whose fault it may be -----------------------------------------------------------------------------
 

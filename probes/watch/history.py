@@ -8,54 +8,62 @@ before, something has changed; that the service is down is not said even then.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from probes.attribution import is_api_answer, is_refusal
 from probes.kinds import KINDS
-from probes.kinds.conclude import conclude, is_good
-from probes.kinds.words import clients_of, listed, shown
-from probes.model import Confidence, Observed, Reason, Verdict, WhoActs
+from probes.kinds.conclude import conclude
+from probes.kinds.words import clients_of, duration, in_title, listed, named, shown
+from probes.model import Confidence, Observed, Reason, Verdict
+from probes.refusals import must_pass
+from probes.vocabulary import vocabulary
+from probes.watch.past import Past
+from probes.watch.unheard import is_refused, of_our_doing, unheard, waited
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from probes.model import Call, Case, Exchange, Finding, Run
-    from probes.watch.needs import Memory
+    from probes.watch.past import Memory
 
-_IN_VAIN = frozenset({"deadline", "timeout"})
-_EVERYBODY = ("because", "every request of this run was turned away so, whoever asked")
-_REFUSED = frozenset({"challenged", "blocked"})
+_OURS = frozenset({"blocked", "challenged", "client", "not_measured", "probe", "quota", "ratelimited"})
+"""Families of what is no outage, or told of all refusals at once."""
+_NEITHER = frozenset({Reason.INTERRUPTED, Reason.TAINTED})
+_SO = ("so", "customers elsewhere may be served: whether the service is down cannot be seen from here")
 _NEXT = "the same clients from a second vantage, on another network"
+_SILENT = (
+    "Find out which layer holds the requests: ask the origin directly, then through each layer in front of it. The same "
+    "was answered within this limit before."
+)
 
 
-def by_history(run: Run, memory: Memory, before: datetime) -> list[Finding]:
-    """What memory adds to the findings of a run that began then, by the clock of the memory."""
-    block = total_block(run, memory, before)
-    return [
-        *([block] if block is not None else []),
-        *silences(run, memory, before),
-        *overload(run, memory, before),
-    ]
+def by_history(run: Run, memory: Memory, before: datetime) -> tuple[Finding, ...]:
+    """The findings of a run that began then, by the clock of the memory, as they read beside what that holds."""
+    past = Past(run, memory, before)
+    calls = unheard(run)
+    block = total_block(run, calls, past)
+    if block is not None:
+        return (*run.findings, block)
+    lost = bool(calls) and not of_our_doing(run, calls)
+    anew = (outage(f, run, calls, past) if lost else silence(f, run, past) for f in run.findings)
+    return tuple(told or finding for told, finding in zip(anew, run.findings, strict=True))
 
 
-def total_block(run: Run, memory: Memory, began: datetime) -> Finding | None:
-    """What a run in which every client was refused says, where memory knows better times."""
-    calls = refused_everywhere(run)
-    if not calls:
+# --- nobody is served --------------------------------------------------------------------------------------
+
+
+def total_block(run: Run, calls: Sequence[Call], past: Past) -> Finding | None:
+    """What a run in which nobody was served says of those that were refused, where memory knows better times."""
+    refused = _refused(run, calls)
+    if not (before := past.of(refused)).times:
         return None
-    names = clients_of(calls)
-    before = memory.passed(run.target.name, run.vantage, names, began)
-    known = [name for name in names if name in before]
-    if not known:
-        return None
-    told = [call for call in calls if call.trial.client in known]
+    told = [call for call in refused if call.trial.client in before.times]
     case = _most_asked(run, told)
     last = [call for call in told if call.case == case.id][-1].last
     assert last is not None
-    said = _told_of(run, told)
-    latest = max(before[name] for name in known)
-    new = [name for name in names if name not in before]
+    new = [name for name in clients_of(refused) if name not in before.times]
+    alike = set(clients_of(refused)) == set(clients_of(calls))
+    are = "are refused" if alike else "are refused or get no answer"
     return conclude(
         case,
         "regression.outcome",
@@ -63,22 +71,33 @@ def total_block(run: Run, memory: Memory, began: datetime) -> Finding | None:
         verdict=Verdict.FAIL,
         client=None,
         observed=Observed(len(told), len(told)),
-        title=f"All clients of this vantage are refused since {latest:%Y-%m-%d %H:%M} UTC, when one was last served",
+        title=f"A{_all(run, calls)} {are} since {before.until}",
         detail=(
-            ("seen", f"{shown(last)} to {listed(known)}, {len(told)} of {len(told)} requests"),
-            _served({name: before[name] for name in known}),
-            *([("not known", f"{listed(new)} was never served from here")] if new else []),
-            *([("because", said.title)] if said is not None else []),
-            ("so", "customers elsewhere may be served: whether the service is down cannot be seen from here"),
+            ("seen", f"{_to(case, last, told)}, {len(told)} of {len(told)} requests"),
+            before.row,
+            *([("not known", f"{listed(new)} was never {before.word} from here")] if new else []),
+            *_said_by(last),
+            _SO,
+            *named(last),
         ),
         confidence=Confidence.MEDIUM,
-        who_acts=WhoActs.OPERATOR,
-        **(
-            {"advice": f"{said.advice} Before that, try {_NEXT}."} if said is not None and said.advice else {}
-        ),
+        **_as_told_by(last),
         next_test=_NEXT,
         evidence=tuple(call.last.id for call in told if call.last is not None),
     )
+
+
+def _refused(run: Run, calls: Sequence[Call]) -> list[Call]:
+    """Those refused by an answer, where that is why nobody was served; where connections are cut for everybody the run
+    says so itself, as where it fails for another reason.
+    """
+    refused = [call for call in calls if is_refused(call)]
+    said = any(f.code == "probe.blocked" or f.reason is Reason.BLOCKED for f in run.findings)
+    # One that looks at the list of models alone warns of it, as if somebody else were served.
+    fails = any(f.verdict is Verdict.FAIL for f in run.findings)
+    if set(clients_of(calls)) == set(clients_of(refused)):
+        return refused if said or not fails else []
+    return refused if not (fails or of_our_doing(run, calls)) else []
 
 
 def _most_asked(run: Run, told: Sequence[Call]) -> Case:
@@ -89,74 +108,87 @@ def _most_asked(run: Run, told: Sequence[Call]) -> Case:
     )
 
 
-def _told_of(run: Run, told: Sequence[Call]) -> Finding | None:
-    """What the run itself says of these refusals."""
-    refusals = {call.last.id for call in told if call.last is not None}
-    mine = [f for f in run.findings if f.code.partition(".")[0] in _REFUSED and refusals & set(f.evidence)]
-    return next(iter(mine), None)
+def _said_by(refusal: Exchange) -> list[tuple[str, str]]:
+    made = refusal.attribution
+    return [("because", vocabulary()[made.code].title)] if made is not None else []
 
 
-def refused_everywhere(run: Run) -> Sequence[Call]:
-    """The refused calls of a run in which every client was refused and the API was not heard; none of any other run.
-
-    By an answer: where connections are cut for everybody the run says so itself.
-    """
-    said = any(f.code == "probe.blocked" or f.reason is Reason.BLOCKED for f in run.findings)
-    # One that looks at the list of models alone warns of it, as if somebody else were served.
-    blind = said or not any(f.verdict is Verdict.FAIL for f in run.findings)
-    kinds = {case.id: KINDS[case.kind] for case in run.cases}
-    calls = [c for c in run.calls if c.last is not None and c.case in kinds and kinds[c.case].asks_api]
-    heard = any(is_good(call) or (call.last is not None and is_api_answer(call.last)) for call in calls)
-    answered = [call for call in calls if call.last is not None and call.last.status is not None]
-    refused = [call for call in answered if call.last is not None and is_refusal(call.last)]
-    everybody = set(clients_of(calls)) == set(clients_of(refused))
-    return refused if blind and everybody and not heard else []
+def _as_told_by(refusal: Exchange) -> dict[str, Any]:
+    """Whose move it is, and what it is: that of the refusal itself."""
+    made = refusal.attribution
+    if made is None:
+        return {}
+    row = vocabulary()[made.code]
+    return {
+        "who_acts": made.who_acts or row.who_acts,
+        "advice": f"{made.advice or row.advice} Before that, try {_NEXT}.",
+    }
 
 
-def silences(run: Run, memory: Memory, began: datetime) -> list[Finding]:
-    """The time-outs by our own limit of clients that got no answer at all in this run, and were served before."""
-    short = {case.id for case in run.cases if KINDS[case.kind].asks_api and not KINDS[case.kind].long}
-    late = [
-        f for f in run.findings if f.verdict is Verdict.INCONCLUSIVE and f.code.partition(".")[0] == "timeout"
-    ]
+def outage(finding: Finding, run: Run, calls: Sequence[Call], past: Past) -> Finding | None:
+    """What a finding that proves nothing of its own says where nobody was served in its run, and somebody was before."""
+    unclear = finding.verdict is Verdict.INCONCLUSIVE and finding.reason not in _NEITHER
+    if not unclear or finding.code.partition(".")[0] in _OURS:
+        return None
+    met = [call for call in calls if call.last is not None and call.last.id in finding.evidence]
+    if not (before := past.of(met)).times:
+        return None
+    last = met[-1].last
+    assert last is not None
+    case = next(case for case in run.cases if case.id == met[-1].case)
+    what = (
+        f"No answer within {duration(last.timeline.end or 0.0)}"
+        if waited(last)
+        else vocabulary()[finding.code].title
+    )
+    kept = [row for row in finding.detail if row[0] not in {"seen", "because", "before", "so", "look up"}]
+    return replace(
+        finding,
+        verdict=Verdict.FAIL,
+        reason=None,
+        client=None,
+        title=f"{what}, for a{_all(run, calls)} since {before.until}",
+        detail=(
+            ("seen", f"{_to(case, last, met)}, {len(met)} of {len(calls)} requests"),
+            before.row,
+            ("because", "the API was not heard in this run, whoever asked"),
+            _SO,
+            *named(last),
+            *kept,
+        ),
+        advice=_SILENT if waited(last) else finding.advice,
+    )
+
+
+def _all(run: Run, calls: Sequence[Call]) -> str:
+    """Where nobody is answered the last ones are not asked any more."""
+    planned = {client.name for case in run.cases if KINDS[case.kind].asks_api for client in case.clients}
+    return f"ll clients {'asked from' if planned - set(clients_of(calls)) else 'of'} this vantage"
+
+
+def _to(case: Case, last: Exchange, calls: Sequence[Call]) -> str:
+    return f"{shown(last)} to {in_title(case, clients_of(calls))}"
+
+
+# --- some are ----------------------------------------------------------------------------------------------
+
+
+def silence(finding: Finding, run: Run, past: Past) -> Finding | None:
+    """A time-out by our own limit of clients that got no answer at all in this run, and were served before."""
+    if finding.verdict is not Verdict.INCONCLUSIVE or finding.code.partition(".")[0] != "timeout":
+        return None
+    short = {case.id: case for case in run.cases if KINDS[case.kind].asks_api and not KINDS[case.kind].long}
     calls = [call for call in run.calls if call.case in short and call.last is not None]
     answered = {call.trial.client for call in calls if call.last is not None and call.last.status is not None}
-    found: list[Finding] = []
-    for finding in late:
-        met = [c for c in calls if c.last is not None and c.last.id in finding.evidence and _waited(c.last)]
-        names = [name for name in clients_of(met) if name not in answered]
-        before = memory.passed(run.target.name, run.vantage, names, began) if names else {}
-        if before:
-            found.append(
-                replace(finding, verdict=Verdict.FAIL, reason=None, detail=(*finding.detail, _served(before)))
-            )
-    return found
-
-
-def overload(run: Run, memory: Memory, began: datetime) -> list[Finding]:
-    """That the server is overloaded, where it said so to everybody in this run and served them before."""
-    kinds = {case.id: KINDS[case.kind] for case in run.cases}
-    calls = [c for c in run.calls if c.last is not None and c.case in kinds and kinds[c.case].asks_api]
-    busy = {call.last.id for call in calls if call.last is not None and _overloaded(call.last)}
-    if not calls or any(call.last is not None and call.last.id not in busy for call in calls):
-        return []
-    names = clients_of(calls)
-    before = memory.passed(run.target.name, run.vantage, names, began)
-    found = [f for f in run.findings if f.code == "overloaded" and f.verdict is Verdict.INCONCLUSIVE]
-    return [
-        replace(f, verdict=Verdict.FAIL, reason=None, detail=(*f.detail, _EVERYBODY, _served(before)))
-        for f in found
-        if before
-    ]
-
-
-def _overloaded(exchange: Exchange) -> bool:
-    return exchange.attribution is not None and exchange.attribution.code == "overloaded"
-
-
-def _waited(exchange: Exchange) -> bool:
-    return exchange.error is not None and exchange.error.kind in _IN_VAIN
-
-
-def _served(before: Mapping[str, datetime]) -> tuple[str, str]:
-    return "before", "; ".join(f"{name} was served at {at:%Y-%m-%d %H:%M} UTC" for name, at in before.items())
+    met = [c for c in calls if c.last is not None and c.last.id in finding.evidence and waited(c.last)]
+    before = past.of([call for call in met if call.trial.client not in answered])
+    if not before.times:
+        return None
+    case = short[met[0].case]
+    hurts = any(must_pass(case.client(name), run.target) for name in before.times)
+    return replace(
+        finding,
+        verdict=Verdict.FAIL if hurts else Verdict.WARN,
+        reason=None,
+        detail=(*(row for row in finding.detail if row[0] != "because"), before.row),
+    )

@@ -66,6 +66,9 @@ class _Scratch:
     def passed(self, *_: object, **__: object) -> dict[str, datetime]:
         return {}
 
+    def let_in(self, *_: object, **__: object) -> dict[str, datetime]:
+        return {}
+
     def spent(self, *_: object, **__: object) -> Spend:
         return Spend()
 

@@ -33,6 +33,8 @@ class AsyncStream(Connection):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         tape = self.tape
+        if tape is not None:
+            tape.unread.asked(tape.now())
         try:
             data: bytes = await self.inner.read(max_bytes, timeout)
         except BaseException as error:

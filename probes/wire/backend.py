@@ -117,6 +117,8 @@ class Stream(Connection):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         tape = self.tape
+        if tape is not None:
+            tape.unread.asked(tape.now())
         try:
             data: bytes = self.inner.read(max_bytes, timeout)
         except Exception as error:

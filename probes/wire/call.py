@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from .lag import LAG
+from .lag import BOUND, LAG
 from .tape import Tape
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class CallRecord:
             for since, until in LAG.since(machine)
         ]
         for tape in self.tapes:
-            tape.note_stalls(stalls)
+            tape.note_stalls(stalls, BOUND / self.settings["scale"])
 
     def results(self) -> list[dict[str, Any]]:
         return [tape.result() for tape in self.tapes]

@@ -27,6 +27,7 @@ def certificate_facts(secured: Any) -> dict[str, Any]:
     until = certificate.get("notAfter")
     return {
         "version": secured.version(),
+        "cipher": (secured.cipher() or (None,))[0],
         "alpn": secured.selected_alpn_protocol(),
         "issuer": issuer.get("organizationName") or issuer.get("commonName"),
         "days_left": round((ssl.cert_time_to_seconds(until) - time.time()) / _DAY, 3) if until else None,

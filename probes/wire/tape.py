@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from .certificate import certificate_facts
 from .content import BodyLimit, Content
+from .lag import Unread, longest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _MAX_HEAD = 256 * 1024
-_MAX_STALLS = 64
 _HTTP = b"HTTP/"
 
 
@@ -42,6 +42,7 @@ class Tape:
         self._sent_body = 0
         self._head_done = False
         self._read_at = 0.0
+        self.unread = Unread()
         self._opening = b""
         self.reads_seen = True
         """Whether each read of the socket is; else a part of the body is as old as its delivery."""
@@ -103,14 +104,11 @@ class Tape:
     def head_sent(self) -> bool:
         return self._head_done
 
-    def note_stalls(self, stalls: Iterable[tuple[float, float]]) -> None:
-        """Those of the exchange, the longest of them where there are many; times of the clock that the tape was given."""
-        ended = self.marks.get("end", self.now())
+    def note_stalls(self, stalls: Iterable[tuple[float, float]], bound: float) -> None:
+        """Those of the exchange that are longer than `bound`; times of the clock that the tape was given."""
         own = [(since - self._start, until - self._start) for since, until in stalls]
-        own = [stall for stall in own if stall[1] >= 0 and stall[0] <= ended]
-        kept = sorted(sorted(own, key=lambda stall: stall[0] - stall[1])[:_MAX_STALLS])
-        if kept:
-            self.conditions["stalls"] = [[round(since, 6), round(until, 6)] for since, until in kept]
+        if kept := longest([*own, *self.unread.stalls], bound, self.marks.get("end", self.now())):
+            self.conditions["stalls"] = kept
 
     def note_tls(self, secured: Any) -> None:
         self.conditions["tls"] = certificate_facts(secured)
@@ -130,6 +128,7 @@ class Tape:
     def read(self, data: bytes) -> None:
         """Bytes of the response have just come in."""
         self._read_at = self.now()
+        self.unread.came(self._read_at)
         if len(self._opening) < len(_HTTP):
             self._opening += data[: len(_HTTP) - len(self._opening)]
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from watched import Entry, Scene, finding, good, unclear
 
-from probes.canary import About, Missed, Severity
+from probes.alerts.blindness import counted, kinds
+from probes.canary import About, Missed, Severity, Turn
+from probes.model import Verdict
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def blind(scene):
@@ -81,6 +87,42 @@ def test_the_entries_of_a_target_are_one_alert():
         scene.turn(missed=Missed.BUDGET, entry=entry)
     assert [alert.entries for alert in blind(scene)] == [("long-prod", "smoke-prod"), ("smoke-dr",)]
     assert [what for what, _ in scene.told] == ["opened", "updated", "opened"]
+
+
+def test_another_reason_is_told_once():
+    """Its text leads with what it is now; what differs within a reason, and what comes again, is no news."""
+    scene = Scene()
+    reasons = [
+        (Missed.PAUSED, "paused until 15:00 UTC: the 429 before it asked for it"),
+        (Missed.PAUSED, "paused until 15:00 UTC: the 429 before it asked for it"),
+        (Missed.PAUSED, "paused until 16:00 UTC: the 429 before it asked for it"),
+        (Missed.BUDGET, "5,000 of 5,000 requests"),
+        (Missed.BUDGET, "5,020 of 5,000 requests"),
+        (Missed.PAUSED, "paused until 16:00 UTC: the 429 before it asked for it"),
+        (Missed.BUDGET, "5,020 of 5,000 requests"),
+    ]
+    told = []
+    for missed, reason in reasons:
+        scene.turn(missed=missed, reason=reason)
+        scene.restart()
+        told.append([what for what, _ in scene.told])
+    assert [len(each) for each in told] == [0, 1, 1, 2, 2, 2, 2]
+    assert told[-1] == ["opened", "updated"]
+    text = scene.last.alert.text
+    assert "because: 1 x budget: 5,000 of 5,000 requests; 2 x paused until 15:00 UTC: the 429" in text
+    assert "do: operator: raise the day's budget" in text
+    (now,) = blind(scene)
+    assert "because: 2 x budget: 5,020 of 5,000 requests; " in now.text
+
+
+def test_runs_that_prove_nothing_are_one_reason():
+    """Whatever is said of each; reasons of turns without a run stand on their own."""
+    counts = None
+    for verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.WARN, None):
+        counts = counted(counts, Turn("smoke-prod", "prod", NOON, verdict=verdict, reason="our own lag"))
+        assert kinds(counts) == ["not conclusive"]
+    counts = counted(counts, Turn("smoke-prod", "prod", NOON, missed=Missed.LATE))
+    assert kinds(counts) == ["late", "not conclusive"]
 
 
 def test_blindness_leaves_an_outage_open():

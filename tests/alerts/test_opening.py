@@ -187,6 +187,27 @@ def test_other_entries_hurt_in_the_same_way_share_the_alert():
     assert scene.told[-1][0] == "resolved"
 
 
+def test_its_end_names_everybody_who_was_hurt():
+    """Those too that were well before the last one was, with their entries."""
+    one, two = Entry(), Entry("streams-prod")
+    scene = Scene(entries=(one, two))
+    both = [finding(clients=("httpx", "openai-py")), good(("curl",))]
+    curl = [finding(clients=("curl",)), good(("httpx", "openai-py"))]
+    scene.turn(both, both, entry=one).turn(curl, curl, entry=two)
+    assert scene.last.alert.clients == ("curl", "httpx", "openai-py")
+    scene.turn([finding(), good(("curl", "httpx"))], entry=one).turn(
+        [finding(), good(("curl", "httpx"))], entry=one
+    )
+    scene.turn(FINE, entry=two).turn(FINE, entry=two)
+    assert (scene.open[0].clients, scene.open[0].entries) == (("openai-py",), ("smoke-prod",))
+    scene.turn(FINE, entry=one).turn(FINE, entry=one)
+    over = scene.last
+    assert over.told is Told.RESOLVED
+    assert over.alert.clients == ("curl", "httpx", "openai-py")
+    assert over.alert.entries == ("smoke-prod", "streams-prod")
+    assert "curl, httpx, openai-py" in over.alert.text
+
+
 def test_targets_layers_products_and_codes_are_told_apart():
     """Each of them is an alert of its own."""
     scene = Scene(entries=(Entry(), Entry("other", "dr")))

@@ -115,8 +115,9 @@ def test_the_header_of_gzip_is_no_first_byte():
         ([(1.0, 1.5)], How.FLOWS, False),
         ([(0.5, 1.9), (2.0, 3.4), (3.5, 4.9)], How.UNTOLD, True),
         ([(0.4 + k * 0.5, 0.75 + k * 0.5) for k in range(6)], How.FLOWS, False),
+        ([(0.3 + k * 0.1, 0.39 + k * 0.1) for k in range(51)], How.FLOWS, False),
     ],
-    ids=["once", "most of the time", "now and then"],
+    ids=["once", "most of the time", "now and then", "always, and by little"],
 )
 def test_what_this_process_was_late_for(stalls, how, ours):
     """Bytes that waited for us alone were held by nobody else."""

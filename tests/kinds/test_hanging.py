@@ -100,3 +100,18 @@ def test_our_own_deadline_has_its_own_words():
     [found] = told(plain, lambda _: slow("timeout", 10.0))[0]
     assert "limits.deadline" in found.advice
     assert "10.0 s, which is the probe's own limit" in found.title
+
+
+@pytest.mark.parametrize("kind", ["identity", "completion"])
+@pytest.mark.parametrize(("others", "ours"), [(0.2, False), (9.0, True)], ids=["at once", "late, too"])
+def test_a_longer_limit_is_no_advice_where_others_are_answered_at_once(kind, others, ours):
+    """The same request through them took a moment: the limit is not why."""
+    good = "passed" if kind == "identity" else "good"
+    asked = case(
+        kind, clients=ALL, keyed=kind == "completion", **({"repeats": 1} if kind == "identity" else {})
+    )
+    findings, _ = told(asked, lambda asked: slow("timeout", 10.0) if openai(asked) else slow(good, others))
+    found = next(f for f in findings if f.code == "timeout.first_byte")
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert ("own limit" in found.title, "tarpit" in found.advice) == (ours, not ours)
+    assert ("longer" in (found.next_test or "") or "deadline" in found.advice) is ours

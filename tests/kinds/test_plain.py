@@ -8,7 +8,7 @@ import pytest
 from canned import ALL, HTTPX, NO_EXCHANGE, SENT, answer, as_text, attributed, case, told
 from exchanges import exchange
 
-from probes.model import Layer, NotSent, Reason, Slo, Timeline, Verdict, WhoActs
+from probes.model import Layer, NotSent, Observed, Reason, Slo, Timeline, Verdict, WhoActs
 from probes.runner import worst
 
 GOOD = {"completion": "good", "streaming": "good stream"}
@@ -22,6 +22,35 @@ def test_everybody_is_served(kind):
     assert [(f.code, f.verdict, f.observed.k, f.observed.n) for f in findings] == [("ok", Verdict.PASS, 0, 3)]
     assert all(client.name in findings[0].title for client in ALL)
     assert set(server.asked.values()) == {1}
+
+
+@both
+def test_repeats_are_samples_of_those_who_are_served(kind):
+    """So many rounds of the same request; who gets nothing is not asked so often, and one failure of them is told."""
+
+    def mind(asked):
+        lost = asked.client == "openai-py" or (asked.client == "curl" and asked.repeat == 6)
+        return "server error" if lost else GOOD[kind]
+
+    findings, server = told(case(kind, repeats=10), mind)
+    assert {label.partition("/")[2]: n for label, n in server.asked.items()} == {
+        "openai-py": 3,
+        "httpx": 10,
+        "curl": 10,
+    }
+    failed = [f for f in findings if f.verdict is Verdict.FAIL]
+    assert [(f.code, f.observed) for f in failed] == [
+        ("server.error", Observed(4, 13))
+    ]  # of both that met it
+
+
+@both
+def test_repeats_end_with_the_budget(kind):
+    """What was bought until then is judged as it is."""
+    findings, server = told(
+        case(kind, (HTTPX,), repeats=10), lambda asked: NotSent.BUDGET if asked.repeat == 4 else GOOD[kind]
+    )
+    assert (server.sent, [f.verdict for f in findings]) == (4, [Verdict.PASS])
 
 
 @both

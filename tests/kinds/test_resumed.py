@@ -56,6 +56,7 @@ def at_once_then_left():
     return replace(BEGUN, chunk_times=tuple(2.9 + k * 0.0001 for k in range(28)))
 
 
+SLOW = stream([0.2 + k * 0.9 for k in range(4)], error=LEFT, tokens=4, terminal=None, finish_reason=None, complete=False)  # fmt: skip
 SILENT = stream([0.2], error=LEFT, tokens=0, terminal=None, finish_reason=None, complete=False)
 SOON = at_once(0.02)
 
@@ -90,6 +91,18 @@ def test_held_where_it_is_fetched():
     assert sent.sent == 3 * len(ALL) == bound(asked()).requests
     assert {c.trial.request.fetches for c in sent.calls} == {None, "resp_1"}
     assert [c.trial.request.kept for c in sent.calls] == [c.trial.label.endswith("/post") for c in sent.calls]
+
+
+@pytest.mark.parametrize(
+    "post, set_to, limit",
+    [(BEGUN, None, 120.0), (SLOW, None, 540.0), (SLOW, 30.0, 30.0)],
+    ids=["a usual model", "a slow one", "as it was set"],
+)
+def test_a_slow_model_is_waited_for(post, set_to, limit):
+    """By the pace that was seen, so that what is slow is no failure."""
+    _, sent = told(asked(**({"deadline": set_to} if set_to else {})), server(spread(), post=post))
+    gets = [call.trial.deadline for call in sent.calls if call.trial.request.fetches]
+    assert gets == [pytest.approx(limit, rel=0.2)] * len(gets)
 
 
 def test_held_for_one_client_of_several():

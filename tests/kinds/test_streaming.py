@@ -12,7 +12,19 @@ from probes.kinds import KINDS
 from probes.kinds.streaming.by_route import MOST_PAIRS
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, timed
 from probes.kinds.streaming.seen import otherwise
-from probes.model import Confidence, Factor, Layer, NotSent, Raised, Route, Slo, Timeline, Verdict, WhoActs
+from probes.model import (
+    Confidence,
+    Factor,
+    Layer,
+    NotSent,
+    Raised,
+    Route,
+    Slo,
+    Timeline,
+    Verdict,
+    WhoActs,
+    WireError,
+)
 from probes.runner import judge
 from probes.samples import stalled
 
@@ -219,6 +231,8 @@ def test_an_end_is_told_by_what_came(facts, headers, how):
     [
         ({"terminal": None}, "stream.no_end", Verdict.WARN, ("because", "its end marker did not come")),
         ({"complete": False}, "stream.no_end", Verdict.WARN, ("because", "the end of its framing did not come")),
+        ({"terminal": "message_stop"}, "stream.no_end", Verdict.WARN, ("because", "(message_stop is none of it) did not come")),
+        ({"terminal": "message_stop", "finish_reason": None}, "stream.masked", Verdict.FAIL, ("because", "no finish reason")),
         ({"terminal": None, "unfinished": "[DONE]"}, "stream.no_end", Verdict.WARN, ("because", "no blank line follows")),
         ({"after_end": 2}, "stream.malformed", Verdict.FAIL, ("because", "2 chunks with text came behind [DONE]")),
         ({"replacement_chars": 1, "replacement_tail": 0}, "stream.corrupted", Verdict.WARN, ("because", "stands once")),
@@ -229,7 +243,7 @@ def test_an_end_is_told_by_what_came(facts, headers, how):
         ({"errors": [{"detail": "Internal Server Error"}], "finish_reason": None, "terminal": None}, "stream.error_event", Verdict.FAIL,
          ("says", '{"detail": "Internal Server Error"}')),
     ],
-    ids=["no marker", "no framing", "no blank line", "text behind the end", "one U+FFFD", "by halves", "replaced", "a tool call", "an error"],
+    ids=["no marker", "no framing", "another API's marker", "another API's marker and no reason", "no blank line", "text behind the end", "one U+FFFD", "by halves", "replaced", "a tool call", "an error"],
 )  # fmt: skip
 def test_what_is_wrong_is_told_as_that(facts, code, verdict, row):
     """With the evidence itself, and no worse than it is."""
@@ -241,10 +255,10 @@ def test_what_is_wrong_is_told_as_that(facts, code, verdict, row):
 @pytest.mark.parametrize(
     "facts, codes, tpot",
     [
-        ({"usage": {"completion_tokens": 3}, "tokens": 120, "text_chars": 400}, ["stream.usage_wrong", "ok"], False),
-        ({"usage": {"completion_tokens": 30}, "tokens": 60, "text_chars": 200, "repeats": 30}, ["stream.corrupted", "ok"], False),
+        ({"usage": {"completion_tokens": 3}, "tokens": 120, "text_chars": 400}, ["stream.usage_wrong"], False),
+        ({"usage": {"completion_tokens": 30}, "tokens": 60, "text_chars": 200, "repeats": 30}, ["stream.corrupted"], False),
         ({"usage": {"completion_tokens": 40}, "tokens": 120, "text_chars": 120}, ["ok"], False),
-        ({"usage": {"completion_tokens": 7}, "tokens": 7, "usage_conflict": {"prompt_tokens": [9, 99]}}, ["stream.usage_wrong", "ok"], True),
+        ({"usage": {"completion_tokens": 7}, "tokens": 7, "usage_conflict": {"prompt_tokens": [9, 99]}}, ["stream.usage_wrong"], True),
         ({"usage": {"completion_tokens": 30}, "tokens": 15, "text_chars": 100}, ["ok"], True),
         ({"usage": {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 100}}, "tokens": 100}, ["ok"], True),
     ],
@@ -254,7 +268,8 @@ def test_a_count_that_cannot_be_right_gives_no_time_per_token(facts, codes, tpot
     """More chunks than tokens may be parts of tokens; that many characters in three tokens may not."""
     found = told(case("streaming"), lambda _: stream(**facts))[0]
     assert sorted(f.code for f in found) == sorted(codes), as_text(found)
-    assert ("tpot" in next(f for f in found if f.code == "ok").figures) == tpot
+    assert ("tpot" in found[0].figures) == tpot
+    assert "ttft" in found[0].figures
 
 
 def test_an_error_in_place_of_an_answer_broke_nothing_off():
@@ -429,12 +444,13 @@ def test_usage_that_was_asked_for_and_did_not_come():
     )
     assert [f.code for f in findings] == ["ok", "stream.no_usage"], as_text(findings)
     assert (findings[1].observed.k, findings[1].observed.n) == (1, 3)
+    assert findings[0].title == "a stream is good through openai-py and httpx"
 
 
 @pytest.mark.parametrize(
     ("start", "last", "codes"),
     [
-        ({"input_tokens": 0, "output_tokens": 1}, {"input_tokens": 21, "output_tokens": 8}, ["ok", "stream.usage_differs"]),
+        ({"input_tokens": 0, "output_tokens": 1}, {"input_tokens": 21, "output_tokens": 8}, ["stream.usage_differs"]),
         ({"input_tokens": 21, "output_tokens": 1}, {"input_tokens": 21, "output_tokens": 8}, ["ok"]),
         ({"input_tokens": 21, "output_tokens": 1}, {"output_tokens": 8}, ["ok"]),
     ],
@@ -446,7 +462,7 @@ def test_usage_at_both_ends(start, last, codes):
         case("streaming"), lambda _: stream(usage_start=start, usage_last=last, usage={**start, **last})
     )
     assert [f.code for f in findings] == codes, as_text(findings)
-    noted = "input_tokens" in last and len(codes) == 1
+    noted = "input_tokens" in last and codes == ["ok"]
     assert bool([row for row in findings[0].detail if row[0] == "usage"]) == noted
 
 
@@ -562,3 +578,68 @@ def test_a_whole_answer_without_an_end_hurts_whom_it_raises_for(raised, fields):
     found = next(f for f in findings if f.code == "stream.no_end")
     call = next(call for call in server.calls if call.trial.client == OPENAI.name)
     assert otherwise(found, [replace(call, raised=raised)]) == fields
+
+
+# --- nothing is told twice, and nothing good that is not -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "facts, title, advice",
+    [
+        ({"usage": {"completion_tokens": 30}, "tokens": 60, "text_chars": 200, "repeats": 30}, "comes twice", "sends events again"),
+        ({"replacement_chars": 2, "replacement_tail": 0}, "damaged", "decode them only across chunk borders"),
+    ],
+    ids=["twice", "cut characters"],
+)  # fmt: skip
+def test_what_is_damaged_is_told_with_what_mends_it(facts, title, advice):
+    """One finding, with fitting advice."""
+    [found] = told(case("streaming"), lambda _: stream(**facts))[0]
+    assert found.code == "stream.corrupted"
+    assert title in found.title
+    assert advice in found.advice
+
+
+def test_who_was_not_asked_is_told_where_no_stream_is_good():
+    """With what is told of those that were asked."""
+    slow = Timeline(upload_start=0.1, upload_end=0.1, headers=0.2, first_byte=0.2, first_event=0.3, first_token=0.5, last_token=99.0, last_byte=99.0, end=99.0)  # fmt: skip
+    asked = case("streaming")
+    asked = replace(asked, target=replace(asked.target, limits=replace(asked.target.limits, concurrency=1)))
+    [found] = told(asked, lambda _: stream(usage=None, line=slow))[0]
+    assert found.code == "stream.no_usage"
+    assert "not asked" in dict(found.detail)
+
+
+@pytest.mark.parametrize(
+    "kind, title", [("text/html", "wrong content type"), (None, "no content type")], ids=["another", "none"]
+)
+def test_a_missing_content_type_is_not_a_wrong_one(kind, title):
+    """What is to be done is the same."""
+    seen = stream(sniffed=True)
+    seen = attributed(replace(seen, headers={"content-type": [kind]} if kind else {}))
+    [found] = told(case("streaming"), lambda _: seen)[0]
+    assert found.code == "stream.content_type"
+    assert title in found.title
+
+
+@pytest.mark.parametrize(
+    "form, line, alive",
+    [("bom", "\ufeff", False), ("empty", "data:", True)],
+    ids=["a byte order mark", "empty data"],
+)
+def test_only_what_keeps_a_connection_alive_has_comments_for_a_substitute(form, line, alive):
+    """A byte order mark is sent for no such end."""
+    seen = stream(forms={form: {"n": 1, "line": line}})
+    found = Sdk(case("streaming"), seen, raised=Raised("json.JSONDecodeError", "")).findings()[0]
+    assert found.code == "client.parser"
+    assert ("comment" in found.advice) == alive
+    assert ("BOM" in found.advice) == (form == "bom")
+
+
+@pytest.mark.parametrize("kinds, said", [("occcc", "heartbeats (comments)"), ("ovvccp", "heartbeats (comments and pings)"), ("ocvvvv", None), ("o", None)])  # fmt: skip
+def test_what_our_limit_ended_among_heartbeats_says_so(kinds, said):
+    """Alive and silent: neither dead nor an answer; questions that meet it alike have one title."""
+    seen = replace(stream(kinds, every=10.0, terminal=None, finish_reason=None, usage=None, complete=False), error=WireError("deadline", "body", "ours"))  # fmt: skip
+    seen = attributed(replace(seen, timeline=replace(seen.timeline, end=60.2, last_byte=50.0)))
+    found = told(case("streaming", deadline=60.0), lambda _: seen)[0][0]
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert (said in found.title) if said else "heartbeats" not in found.title

@@ -165,11 +165,16 @@ EDGE = {
     "cache": zone("cache/tiered_caching"),
     "token_validation": zone("token_validation/rules"),
     "user_agent_blocking": zone("firewall/ua_rules"),
+    "User Agent Blocking": "",
+    "keyless_certificates": "",
+    "IP Access Rules": "",
+    "custom_pages": "",
+    "Zone Settings": "",
     "": zone("dns_records/ab"),
 }
 
 
-@pytest.mark.parametrize(("product", "uri"), EDGE.items(), ids=EDGE.values())
+@pytest.mark.parametrize(("product", "uri"), EDGE.items(), ids=[product or "none" for product in EDGE])
 def test_what_requests_pass(cloudflare, product, uri):
     """By the path or the product: a mark that tells values."""
     cloudflare.log = [entry(product, {"a": "b"}, uri=f"/client/v4{uri}", resource={
@@ -371,6 +376,22 @@ def test_any_shape_in_any_place(cloudflare, place, shape):
     assert all(mark.at == AT for mark in found.marks)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_any_shape_of_a_value(cloudflare, shape):
+    """Also under the name of a secret, and where one setting's value stands."""
+    asked = [
+        {"auth": shape, "x": shape},
+        {"value": shape},
+        {"id": shape, "value": shape},
+        {"items": shape},
+        [{"a": shape}],
+    ]
+    cloudflare.log = [entry("settings", request, uri=zone("settings")) for request in asked]
+    cloudflare.page = 9
+    found = imported(cloudflare)
+    assert (found.fault, found.read) == (None, 5)
+
+
 TIMES = {"none": None, "no time": "soon", "too far": "0001-01-01T00:00:00+14:00", "number": 1764511500}
 
 
@@ -380,6 +401,23 @@ def test_without_a_time(cloudflare, at):
     cloudflare.log = [entry(request={"a": "b"}, at=at)]
     found = imported(cloudflare)
     assert (found.marks, found.read, found.unreadable) == ((), 1, 1)
+
+
+SWITCHES = {
+    "truth": (True, "true"),
+    "on": ("on", "on"),
+    "a word": ("hunter2", "[redacted]"),
+    "number": (1234, "[redacted]"),
+    "a list": ([1], "[redacted]"),
+}
+
+
+@pytest.mark.parametrize(("value", "told"), SWITCHES.values(), ids=SWITCHES)
+def test_a_switch_is_no_secret(cloudflare, value, told):
+    """Also of a setting whose name sounds like one."""
+    cloudflare.log = [entry("settings", {"value": value}, uri=zone("settings/tls_client_auth"))]
+    [mark] = imported(cloudflare).marks
+    assert mark.text == f"settings.tls_client_auth → {told} on example.com"
 
 
 SECRET = "s3cr3t-of-the-origin"

@@ -15,7 +15,7 @@ from probes.errors import UsageError
 from probes.lab import LAB_KEY
 from probes.memory import Memory
 from probes.memory.schema import metadata
-from probes.model import Attribution, Called, Finished, Found, Layer, NotSent, Spend, Verdict
+from probes.model import Ask, Attribution, Called, Finished, Found, Layer, NotSent, Spend, Verdict
 
 LIMITED = Attribution(Layer.GATEWAY, "ratelimited")
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -162,6 +162,38 @@ def test_who_passed_when(clocked):
         == memory.passed("other", "here", asked, NOW + DAY)
         == {}
     )
+
+
+INVALID, UNKNOWN_KEY = (
+    Ask("chat", recipe="invalid", key="made_up"),
+    Attribution(Layer.GATEWAY, "auth.rejected"),
+)
+KNOCKS = {
+    "the API's own 401": (INVALID, 401, UNKNOWN_KEY, True),
+    "its 400 to the configured key": (replace(INVALID, key="target"), 400, Attribution(Layer.ORIGIN, "request.rejected"), True),
+    "a 403 in its form": (INVALID, 403, UNKNOWN_KEY, False),
+    "an edge's page": (INVALID, 403, BLOCKED, False),
+    "an overload": (INVALID, 529, Attribution(Layer.ORIGIN, "overloaded"), False),
+    "a limit": (INVALID, 429, Attribution(Layer.GATEWAY, "ratelimited"), False),
+    "another user agent": (replace(INVALID, edits={"user-agent": "curl"}), 401, UNKNOWN_KEY, False),
+    "a large body": (replace(INVALID, filler=1000), 400, UNKNOWN_KEY, False),
+    "a customer's question": (Ask("chat"), 401, UNKNOWN_KEY, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ask", "status", "made", "let_in"), KNOCKS.values(), ids=KNOCKS)
+def test_who_was_let_in_when(clocked, ask, status, made, let_in):
+    """By the API's own refusal of what asks for one; that is no pass of a customer's question, nor the other way."""
+    memory, _ = clocked
+    knocked = call("openai-py", made=made)
+    answer = replace(knocked.exchanges[0], status=status)
+    knocked = replace(knocked, trial=replace(knocked.trial, request=ask), exchanges=(answer,))
+    record(memory, run(calls=(knocked, call("curl"))))
+    there = ("prod", "here", ("openai-py", "curl"), NOW + DAY)
+    assert memory.let_in(*there) == ({"openai-py": NOW} if let_in else {})
+    assert memory.passed(*there) == {"curl": NOW}
+    (day,) = memory.figures(NOW - DAY, grain="day", client="curl")
+    assert (day.n, day.good) == (1, 1)
 
 
 def test_who_passed_is_known_when_the_run_is_forgotten(clocked):

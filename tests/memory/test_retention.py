@@ -181,6 +181,46 @@ def test_store_prune(reports, edgeprobe):
         assert memory.stats().runs == 15
 
 
+CANARY = "version: 1\nretention: {raw_days: 45, failed_days: 1000}\nentries: [{name: e, suite: smoke, target: prod, every: 5m}]\n"
+RETENTION = {
+    "by nobody": ("", [], 13, "kept     runs for 30 days (default), with a failure for 365 (default)"),
+    "by the canary's file": (CANARY, [], 15, "kept     runs for 45 days (configs/canary.yaml), with a failure for 1000 (configs/canary.yaml)"),
+    "by a flag": (CANARY, ["--raw-days", "25"], 13, "kept     runs for 25 days (--raw-days), with a failure for 1000 (configs/canary.yaml)"),
+    "failures as long as others": ("", ["--raw-days", "400"], 20, "kept     runs for 400 days (--raw-days), with a failure for 400 (--raw-days)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "flags", "left", "said"), RETENTION.values(), ids=RETENTION)
+def test_the_canary_s_retention_is_that_of_prune(
+    reports, edgeprobe, monkeypatch, tmp_path, file, flags, left, said
+):
+    """Where its file lies where `watch` finds it; flags win, and it is said who decided."""
+    monkeypatch.chdir(tmp_path)
+    if file:
+        (tmp_path / "configs").mkdir()
+        (tmp_path / "configs/canary.yaml").write_text(file)
+    lived(100, now=datetime.now(UTC).replace(microsecond=0)).close()
+    told = edgeprobe("store", "prune", *flags)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.splitlines()[1] == said
+    with Memory.open() as memory:
+        assert memory.stats().runs == left
+
+
+def test_store_looks_into_the_canary_s_own_database(reports, edgeprobe, monkeypatch, tmp_path):
+    """That its file names; one that is wrong deletes nothing."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    Memory.open(f"sqlite:///{tmp_path / 'own.db'}").close()
+    monkeypatch.setenv("OWN_DB", f"sqlite:///{tmp_path / 'own.db'}")
+    (tmp_path / "configs/canary.yaml").write_text(CANARY.replace("entries", "database: $OWN_DB\nentries"))
+    assert f"database  {tmp_path / 'own.db'}, " in edgeprobe("store", "stats").out
+    (tmp_path / "configs/canary.yaml").write_text(CANARY.replace("45", "0"))
+    wrong = edgeprobe("store", "prune")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "configs/canary.yaml:2: retention.raw_days: must be 1 or more, not 0" in wrong.err
+
+
 WRONG = {
     "no database": (["stats"], "no database at .*edgeprobe.db; edgeprobe watch makes it"),
     "another": (["stats", "--db", "sqlite:///nowhere.db"], "no database at nowhere.db"),

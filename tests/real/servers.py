@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 _NGINX = """
 daemon off;
-{main}
+{process}
 pid nginx.pid;
 events {{ worker_connections 64; }}
 http {{
@@ -113,24 +116,64 @@ def nginx(
     *,
     certificate: Path | None = None,
     http2: bool = False,
-    main: str = "master_process off;",
     proxy: str = "proxy_http_version 1.1; proxy_buffering off;",
+    reloads: bool = False,
+    main: str = "",
 ) -> Iterator[str]:
     """nginx in front of `upstream` (host:port); `rules` stand in its server block, `proxy` beside its proxy_pass, files
-    lie in `folder`. `http2`: offered beside HTTP/1.1, with a certificate. `main`: directives for all of it; without a
-    master process it can't be reloaded.
+    lie in `folder`. `http2`: offered beside HTTP/1.1, with a certificate. `reloads`: by `reload_nginx`.
+    `main`: directives outside of everything.
     """
     command, port = program("nginx"), free_port()
-    listen = f"127.0.0.1:{port}"
-    if certificate is not None:
-        listen += " ssl http2" if http2 else " ssl"
-        rules += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
     config = folder / "nginx.conf"
-    config.write_text(_NGINX.format(main=main, listen=listen, rules=rules, upstream=upstream, proxy=proxy))
+    written = _nginx_config(port, upstream, rules, certificate, proxy, http2=http2, reloads=reloads)
+    config.write_text(f"{main}\n{written}")
     arguments = [command, "-e", "stderr", "-p", str(folder), "-c", str(config)]
     scheme = "http" if certificate is None else "https"
     with running(arguments, folder / "nginx.log", lambda: accepts(port)):
         yield f"{scheme}://127.0.0.1:{port}/v1"
+
+
+def reload_nginx(
+    folder: Path,
+    base_url: str,
+    upstream: str,
+    rules: str = "",
+    *,
+    certificate: Path | None = None,
+    proxy: str = "proxy_http_version 1.1; proxy_buffering off;",
+) -> None:
+    """Configures the nginx of that folder and URL anew; returns when nobody serves by the old configuration."""
+    port = int(base_url.removesuffix("/v1").rpartition(":")[2])
+    config = _nginx_config(port, upstream, rules, certificate, proxy, reloads=True)
+    (folder / "nginx.conf").write_text(config)
+    master = int((folder / "nginx.pid").read_text())
+    workers = Path(f"/proc/{master}/task/{master}/children")
+    old = set(workers.read_text().split())
+    os.kill(master, signal.SIGHUP)
+    until = time.monotonic() + 15
+    while not (now := set(workers.read_text().split())) or now & old:
+        assert time.monotonic() < until, (folder / "nginx.log").read_text()
+        time.sleep(0.02)
+
+
+def _nginx_config(
+    port: int,
+    upstream: str,
+    rules: str,
+    certificate: Path | None,
+    proxy: str,
+    *,
+    http2: bool = False,
+    reloads: bool = False,
+) -> str:
+    listen, process = f"127.0.0.1:{port}", "master_process off;"
+    if certificate is not None:
+        listen += " ssl http2" if http2 else " ssl"
+        rules += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
+    if reloads:  # its worker must reach our folder
+        process = "worker_processes 1;" + (" user root;" if os.geteuid() == 0 else "")
+    return _NGINX.format(process=process, listen=listen, rules=rules, upstream=upstream, proxy=proxy)
 
 
 @contextmanager

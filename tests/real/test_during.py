@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from contextlib import contextmanager
 
@@ -15,7 +14,6 @@ from probes import lab
 from probes.clock import Clock
 
 pytestmark = [pytest.mark.real, pytest.mark.realtime, pytest.mark.timeout(180)]
-MASTER = "user root;" if os.geteuid() == 0 else ""
 FLAGS = ("--before", "8", "--after", "6", "--every", "0.5", "--tokens", "1000", "--no-key", "--no-store")
 
 
@@ -56,7 +54,7 @@ def told(edgeprobe, tmp_path, script, main):
     gone, document = tmp_path / "gone", tmp_path / "run.json"
     with (
         Restartable(gone) as origin,
-        nginx(tmp_path, f"127.0.0.1:{origin.port}", main=f"{MASTER} {main}") as base_url,
+        nginx(tmp_path, f"127.0.0.1:{origin.port}", reloads=True, main=main) as base_url,
     ):
         reload = f"{program('nginx')} -e stderr -p {tmp_path} -c {tmp_path / 'nginx.conf'} -s reload"
         words = ("sh", "-c", script.format(reload=reload, gone=gone))

@@ -64,6 +64,9 @@ class Jumping:
     def now(self) -> datetime:
         return self.at
 
+    def shown(self, at: datetime) -> datetime:
+        return at
+
     def wait(self, seconds, wake) -> bool:
         self.between()
         return wake.is_set()

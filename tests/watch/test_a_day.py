@@ -164,8 +164,10 @@ def test_a_webhook_that_is_away_hears_of_everything_later(today):
 
 
 def test_a_limit_of_our_own_key_pauses_us_and_is_no_outage(today):
-    """For as long as was asked; what it costs is sight, and that is what is told."""
+    """For as long as was asked, over restarts; what it costs is sight, and that is what is told."""
     today.broken(1, 3.5, LIMITED)
+    for hour in (1.6, 2.2, 2.8):
+        today.at(hour, today.again)
     today.run(6)
     assert today.outbreaks() == []
     (blind,) = today.outbreaks("blind")
@@ -175,6 +177,7 @@ def test_a_limit_of_our_own_key_pauses_us_and_is_no_outage(today):
     assert {turn.missed for turn in meanwhile} == {None, Missed.PAUSED}
     asked = [turn for turn in meanwhile if turn.missed is None]
     assert 2 <= len(asked) <= 4
+    assert all((later.due - turn.due).total_seconds() >= 2400 for turn, later in pairwise(asked))
     assert sum(turn.spend.requests for turn in asked) <= 3 * len(asked)
     assert today.turns("chat")[-1].verdict is Verdict.PASS
 
@@ -193,3 +196,30 @@ def test_what_everybody_meets_is_told_once_and_ends(today, fault):
     assert 1.4 <= found[0][1] <= 2.5
     assert found[0][2] is not None
     assert 2.6 <= found[0][2] <= 3.8
+
+
+ALONE = {
+    "challenge-all": "regression.outcome",
+    "block-all": "regression.outcome",
+    "status-529": "overloaded",
+    "page-522": "unreachable.origin",
+    "silent": "timeout.first_byte",
+    "ua-hang": "timeout.first_byte",
+}
+
+
+@pytest.mark.parametrize("fault", ALONE)
+def test_who_only_knocks_hears_of_an_outage_too(today, fault):
+    """Where no entry buys an answer, the memory of who was let in makes it a failure, and nothing blinds us."""
+    today.write(f"{CANARY}entries:\n  - {{name: who, suite: identity, target: lab, every: 30m}}\n")
+    today.broken(1.2, 2.2, fault)
+    today.run(4)
+    [(code, opened, resolved)] = today.outbreaks()
+    assert code == ALONE[fault]
+    assert 1.2 <= opened <= 1.2 + 2 * SELDOM
+    assert resolved is not None
+    assert 2.2 <= resolved <= 2.2 + 3 * SELDOM
+    assert {one.about for one in today.heard} == {"service"}
+    assert not any("down" in one.alert["title"] for one in today.heard)
+    hurt = {name for one in today.heard for name in one.alert["clients"]}
+    assert set(today.heard[-1].alert["clients"]) == hurt

@@ -8,6 +8,7 @@ import pytest
 from turned import START, Canary, Entry, bed
 
 from probes.canary import Missed
+from probes.lab.faults import Do, Fault, HeaderTest, When
 from probes.model import Layer, Verdict
 
 
@@ -101,7 +102,105 @@ def test_what_is_no_total_block_has_no_such_finding(fault):
     assert "regression.outcome" not in {f.code for _, run in on.memory.runs for f in run.findings}
 
 
+# --- by whoever only knocks --------------------------------------------------------------------------------
+
+WHO = Canary((Entry(suite="identity", clients=("openai-py", "httpx", "curl")),))
+EVERYBODY = {
+    "challenge-all": ("regression.outcome", "are refused since", "managed challenges", Layer.EDGE),
+    "block-all": ("regression.outcome", "are refused since", "Look up the ray in Security Events", Layer.EDGE),
+    "status-529": ("overloaded", "Overloaded, for all clients", "growing delay", Layer.ORIGIN),
+    "page-522": ("unreachable.origin", "can't reach the origin, for all", "completes its answers", Layer.EDGE),
+    "silent": ("timeout.first_byte", "No answer within", "which layer holds the requests", Layer.UNKNOWN),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", EVERYBODY)
+def test_where_all_were_let_in_before_that_nobody_is_is_a_failure(fault):
+    """Told as what it is: the layer, the advice and the id to look it up by are the answer's own; never "down"."""
+    code, title, advice, layer = EVERYBODY[fault]
+    with bed(fault, canary=WHO) as on:
+        on.memory.knocked = dict.fromkeys(("openai-py", "httpx", "curl"), BEFORE.replace(year=2025))
+        turn = on.take()
+    assert on.alerting.paged == {code}
+    assert (turn.verdict, turn.conclusive) == (Verdict.FAIL, True)
+    [found] = [f for f in on.alerting.seen[-1][2] if f.verdict is Verdict.FAIL]
+    assert title in found.title
+    assert "since 2025-11-30 10:00 UTC, when one was last let in" in found.title
+    assert ("clients asked from" if fault == "silent" else "clients of") + " this vantage" in found.title
+    assert (found.layer, found.client) == (layer, None)
+    assert advice in found.advice
+    said = dict(found.detail)
+    assert ("ray " in said.get("look up", "")) is (layer is Layer.EDGE)
+    assert said["before"].startswith("let in at 2025-11-30 10:00 UTC: ")
+    assert "down" not in found.title.split()
+    assert len(on.alerting.confirmed) == 1
+    assert all(on.alerting.confirmed)
+
+
+@pytest.mark.parametrize("fault", [*EVERYBODY, "rate-limit"])
+def test_that_others_questions_were_answered_says_nothing_of_a_made_up_key(fault):
+    """An edge may turn unknown keys away for ever; and a limit of our own is nobody's outage."""
+    with bed(fault, canary=WHO) as on:
+        names = dict.fromkeys(("openai-py", "httpx", "curl"), BEFORE.replace(year=2025))
+        if fault == "rate-limit":
+            on.memory.knocked = names
+        else:
+            on.memory.served = {**names, "curl": START}
+        turn = on.take()
+    assert on.alerting.paged == set()
+    assert not turn.conclusive
+
+
+def test_some_are_refused_and_some_get_no_answer():
+    """Nobody is served all the same, and that is what is said."""
+    with bed("python-challenge", "page-522", canary=WHO) as on:
+        on.memory.knocked = dict.fromkeys(("openai-py", "httpx", "curl"), BEFORE.replace(year=2025))
+        on.take()
+    assert on.alerting.paged == {"regression.outcome"}
+    [found] = [f for f in on.alerting.seen[-1][2] if f.verdict is Verdict.FAIL]
+    assert found.title.startswith("All clients of this vantage are refused or get no answer since 2025-11-30")
+
+
+def test_what_is_known_better_takes_the_place_of_what_was_unclear():
+    """Of one thing a report says one thing."""
+    with bed("status-529", canary=WHO) as on:
+        on.memory.knocked = dict.fromkeys(("openai-py", "httpx", "curl"), BEFORE.replace(year=2025))
+        turn = on.take()
+    (_, first), *_ = on.memory.runs
+    assert [(f.code, f.verdict) for f in first.findings] == [("overloaded", Verdict.FAIL)]
+    assert first.verdict is turn.verdict is Verdict.FAIL
+
+
+def test_a_user_agent_that_is_held_is_told_at_once_where_it_was_let_in():
+    """Too few tries for a proof by the control alone: what to look for is the edge's rule, not our limit."""
+    with bed("ua-hang", canary=WHO) as on:
+        on.memory.knocked = {"openai-py": BEFORE.replace(year=2025)}
+        on.take()
+    assert on.alerting.paged == {"timeout.first_byte"}
+    found = next(f for f in on.alerting.seen[-1][2] if f.verdict is Verdict.FAIL)
+    assert "rule that holds up" in found.advice
+    assert "limits.deadline" not in found.advice
+
+
 # --- nobody answers ----------------------------------------------------------------------------------------
+
+
+def test_of_a_client_that_need_not_pass_a_silence_is_a_warning():
+    """As a refusal of it is: python-httpx is no SDK of this API."""
+    held = Fault("held", "", Do(end="hang"), When(headers=(HeaderTest("user-agent", contains="httpx"),)))
+    with bed(held, canary=Canary((Entry(suite="only"),))) as on:
+        on.memory.served = dict.fromkeys(("openai-py", "httpx"), BEFORE.replace(year=2025))
+        turn = on.take()
+    assert on.alerting.paged == set()
+    assert turn.verdict is Verdict.WARN
+
+
+def test_who_is_let_in_was_not_served():
+    """A long answer that was always waited for in vain is no news of a client whose made-up key is turned down."""
+    with bed("silent", canary=Canary((Entry(suite="only"),))) as on:
+        on.memory.knocked = dict.fromkeys(("openai-py", "httpx"), BEFORE.replace(year=2025))
+        on.take()
+    assert on.alerting.paged == set()
 
 
 @pytest.mark.parametrize("served", [(), ("openai-py",), ("openai-py", "httpx")], ids=str)
@@ -117,5 +216,9 @@ def test_waiting_in_vain_is_a_failure_of_those_that_were_served(fault, served):
     assert turn.conclusive is (bool(failing) or fault == "ua-hang")
     told = [dict(f.detail)["before"] for f in on.alerting.seen[-1][2] if "before" in dict(f.detail)]
     assert [all(name in text for name in failing) for text in told] == ([True] if failing else [])
+    for found in on.alerting.seen[-1][2]:
+        if found.code == "timeout.first_byte" and fault == "ua-hang":
+            assert "httpx is answered soon" in found.title
+            assert "rule that holds up" in found.advice
     assert len(on.alerting.confirmed) == (1 if failing else 0)
     assert all(on.alerting.confirmed)

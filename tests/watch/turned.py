@@ -75,6 +75,7 @@ class Memory:
     def __init__(self) -> None:
         self.runs, self.turns, self.calls = [], [], []
         self.served: dict[str, datetime] = {}
+        self.knocked: dict[str, datetime] = {}
         self.before = Spend()
         self.kept: dict[str, Pause] = {}
 
@@ -89,6 +90,9 @@ class Memory:
 
     def passed(self, target, vantage, clients, before):
         return {name: at for name, at in self.served.items() if name in clients and at < before}
+
+    def let_in(self, target, vantage, clients, before):
+        return {name: at for name, at in self.knocked.items() if name in clients and at < before}
 
     def spent(self, target, since):
         spends = [self.before, *(run.spend for _, run in self.runs)]

@@ -6,7 +6,9 @@ import sys
 import threading
 import time
 
-from probes.wire.lag import BOUND, LAG, Lag
+import pytest
+
+from probes.wire.lag import BOUND, LAG, Lag, Unread, longest
 from probes.wire.recorder import recording
 
 
@@ -63,3 +65,37 @@ def test_one_thread_watches_however_often_it_is_asked():
     for _ in range(50):
         with lag.watched():
             assert threading.active_count() <= before + 1
+
+
+def test_a_client_that_is_busy_does_not_read():
+    """Between a read and the next one what comes is stamped late; the time that a read waits is nobody's lag."""
+    unread = Unread()
+    for asked, came in ((0.0, 1.0), (1.001, 2.0), (2.5, 2.5), (2.8, 4.0)):
+        unread.asked(asked)
+        unread.came(came)
+    assert [(round(since, 3), until) for since, until in sorted(unread.stalls)] == [(2.0, 2.5), (2.5, 2.8)]
+
+
+def test_the_longest_are_kept_however_many_there_are():
+    """A stream of hours takes no more room than one of minutes."""
+    unread = Unread()
+    for n in range(10_000):
+        unread.came(float(n))
+        unread.asked(n + (0.5 if n == 7 else 0.2))
+    assert len(unread.stalls) < 100
+    assert max(until - since for since, until in unread.stalls) > 0.4
+
+
+@pytest.mark.parametrize(
+    "stalls, told",
+    [
+        ([(1.0, 1.5), (1.2, 1.4)], [[1.0, 1.5]]),
+        ([(1.0, 1.5), (1.3, 1.9)], [[1.0, 1.5], [1.5, 1.9]]),
+        ([(1.0, 1.001)], []),
+        ([(-3.0, -2.0), (8.0, 9.0), (-1.0, 0.5)], [[-1.0, 0.5]]),
+    ],
+    ids=["one within another", "one into another", "too short", "of another exchange"],
+)
+def test_no_second_counts_twice(stalls, told):
+    """Ticks that came late and a client that was busy see the same time."""
+    assert longest(stalls, BOUND, 5.0) == told

@@ -40,7 +40,7 @@ def unlooked(case: Case, call: Call) -> list[Finding]:
             case, "not_measured", last, layer=Layer.UNKNOWN, product=None, vendor_code=None, reason=Reason.BLOCKED,
             title="Whether streams are held back was not looked at: none came whole",
             client=call.trial.client, confidence=Confidence.HIGH, next_test=None,
-            detail=(("seen", f"{shown(last)} through {call.trial.client}: {came} ({outcome_code(last)})"),),
+            detail=(("seen", f"{shown(last)} through {call.trial.client}: {came} ({outcome_code(last)})"), ("told as", outcome_code(last))),
             advice="Run it again when streams come whole.",
         )
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes.kinds.by_us import HELD_UP, HELD_UP_NEXT
 from probes.kinds.conclude import conclude
 from probes.kinds.identity.study import AT_ONCE, evidence, passed, took
 from probes.kinds.words import duration, emulated, in_title, listed, shown
@@ -88,8 +89,8 @@ def told_of_hanging(study: Study) -> list[Finding]:
             ),
             confidence=Confidence.MEDIUM,
             reason=None,
-            advice="Look at the edge for a rule that holds up what this client announces of itself: bot management, a tarpit, rate shaping.",
-            next_test="the same request by curl with this client's user agent, then with its other headers",
+            advice=HELD_UP,
+            next_test=HELD_UP_NEXT,
             evidence=evidence((*calls, *control)),
         )
     ]

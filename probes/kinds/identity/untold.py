@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from probes.kinds.by_us import worded
 from probes.kinds.conclude import conclude, outcome_code
-from probes.kinds.identity.study import evidence, passed, refused
+from probes.kinds.identity.study import AT_ONCE, evidence, passed, refused, took
 from probes.kinds.words import clients_of, emulated, in_title, listed, shown
 from probes.model import Observed, Reason, Verdict
 from probes.redirects import told_by_outcome
@@ -47,7 +47,7 @@ def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Findin
         observed=Observed(len(calls), asked),
         **{
             "title": vocabulary()[outcome_code(exchange)].title + through,
-            **worded(study.case, exchange, names),
+            **worded(study.case, exchange, names, _at_once(study)),
         },
         detail=(
             ("seen", f"{listed(names)}: {shown(exchange)}"),
@@ -56,3 +56,9 @@ def _nothing_of_identity(study: Study, calls: list[Call], why: Reason) -> Findin
         ),
         evidence=evidence(calls),
     )
+
+
+def _at_once(study: Study) -> list[str]:
+    """Clients that got the API's own answer each time, without delay."""
+    late = {call.trial.client for call in study.passing() if took(call) > AT_ONCE}
+    return study.ranked(list(set(clients_of(study.passing())) - study.failing() - late))

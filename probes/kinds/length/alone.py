@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length import means as how
 from probes.kinds.length.cliff import Speed, advice, cliff, reaches
-from probes.kinds.length.clock import at_any_time, code_of, in_words, is_clock, known_timers, proven, spoken
-from probes.kinds.length.cutoff import Cutoff
+from probes.kinds.length.clock import at_any_time, code_of, is_clock, known_timers, matches, proven, spoken
+from probes.kinds.length.cutoff import Cutoff, shows
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.pace import deadline_for, hold_for
 from probes.kinds.length.side import Side
@@ -104,7 +104,7 @@ def _cut(case: Case, cuts: Sequence[tuple[Side, Ending]], n: int, pace: Pace) ->
         detail=(
             ("seen", f"{shown(side.sent)}; ended after {middle:.1f} ± {off:.1f} s"),
             _ALONE,
-            ("matches", in_words(timers, middle, product)),
+            matches(timers, middle, {*pace.products, *shows(side)}, product),
             *spoken(side.sent, middle, off),
             *cliff(case, speed, middle),
         ),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import conclude
 from probes.kinds.length import where
 from probes.kinds.length.cliff import Speed, advice
-from probes.kinds.length.clock import code_of, in_words, known_timers, proven, spoken
-from probes.kinds.length.cutoff import MORE, NOBODY, Cutoff, how, of_a_clock, shows
+from probes.kinds.length.clock import code_of, known_timers, matches, proven, spoken
+from probes.kinds.length.cutoff import MORE, NOBODY, Cutoff, how, of_a_clock, on_the_way, shows
 from probes.kinds.length.pair import evidence
 from probes.kinds.words import shown
 from probes.model import Confidence, Observed
@@ -39,7 +39,7 @@ def both_cut(case: Case, cuts: list[Cut], pace: Pace) -> Finding:
         detail=(
             ("seen", f"both sides ended after {cutoff.seconds:.1f} ± {cutoff.off:.1f} s: {sides}"),
             ("because", told.pop("because")),
-            ("matches", told.pop("matches")),
+            told.pop("matches"),
             *where.way(pair),
             *spoken(pair.plain.sent, cutoff.seconds, cutoff.off),
             *where.waits(pair),
@@ -63,7 +63,7 @@ def _of_whole(pair: Pair, cutoff: Cutoff, pace: Pace) -> dict[str, Any]:
         "who": {} if own else NOBODY,
         "title": f"Answers are cut after {middle:.1f} s, streamed or not",
         "because": "both sides were ended at the same age while tokens were flowing, so it is a limit on the whole answer",
-        "matches": in_words(suspects, middle),
+        "matches": matches(suspects, middle, on_the_way(pair, pace)),
         "advice": advice(suspects, shows(pair.plain) if own else (), tokens, "none"),
     }
 
@@ -77,7 +77,7 @@ def _of_silence(pair: Pair, cutoff: Cutoff, pace: Pace) -> dict[str, Any]:
         "code": code,
         "title": f"What has no first token within {middle:.1f} s is cut, streamed or not",
         "because": "the stream was silent before its first token and was ended at the same age: streaming is no way out",
-        "matches": in_words(timers, middle, proven(plain.sent)),
+        "matches": matches(timers, middle, on_the_way(pair, pace), proven(plain.sent)),
         "advice": advice(timers, shows(plain), tokens, "early bytes"),
     }
 

@@ -14,7 +14,7 @@ from probes.timers import Timer, match
 from probes.twins import REPEATS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from probes.kinds.length.side import Ending, Side
     from probes.model import Exchange
@@ -121,6 +121,27 @@ def in_words(timers: Sequence[Timer], seconds: float, product: str | None = None
         else f"unknown timer of {product}: none of its listed ones"
     )
     return " or ".join(dict.fromkeys(known)) or f"{unknown} fires at {seconds:.1f} s"
+
+
+def products_of(exchanges: Iterable[Exchange]) -> frozenset[str]:
+    """The products that answers show: who made them, and those that they passed."""
+    made = [
+        each.attribution for each in exchanges if each.attribution is not None and each.status is not None
+    ]
+    return frozenset(name for each in made for name in (*each.transit, each.product) if name is not None)
+
+
+def matches(
+    timers: Sequence[Timer], seconds: float, products: Collection[str], product: str | None = None
+) -> tuple[str, str]:
+    """The timers that it may be: those of products that were seen; what is known of others names nobody."""
+    own = [timer for timer in timers if timer.product in products]
+    if own or not timers:
+        return "matches", in_words(own, seconds, product)
+    return (
+        "no match",
+        f"of no product that was seen; elsewhere known at that length: {in_words(timers, seconds)}",
+    )
 
 
 def spoken(exchange: Exchange, seconds: float, off: float) -> tuple[tuple[str, str], ...]:

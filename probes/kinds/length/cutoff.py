@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import conclude
 from probes.kinds.length import where
 from probes.kinds.length.cliff import Speed, advice, cliff
-from probes.kinds.length.clock import NEAR, code_of, in_words, known_timers, proven, spoken
+from probes.kinds.length.clock import NEAR, code_of, known_timers, matches, products_of, proven, spoken
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.pair import evidence, uncut_for, uncut_in_words
 from probes.kinds.words import shown
@@ -78,7 +78,7 @@ def plain_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
         title=f"Long answers that are not streamed are cut after {middle:.1f} s",
         detail=(
             ("seen", seen),
-            ("matches", in_words(timers, middle, proven(plain.sent))),
+            matches(timers, middle, on_the_way(pair, pace), proven(plain.sent)),
             *where.way(pair),
             *spoken(plain.sent, middle, cutoff.off),
             *where.waits(pair),
@@ -113,7 +113,7 @@ def stream_cut(case: Case, cuts: list[Cut], n: int, pace: Pace) -> Finding:
         title=f"Long streams are cut {when}",
         detail=(
             ("seen", f"{seen} (through {stream.client})"),
-            ("matches", in_words(timers, middle, proven(stream.sent))),
+            matches(timers, middle, on_the_way(pair, pace), proven(stream.sent)),
             *uncut_in_words(uncut_for([each for each, _ in cuts])),
             *where.way(pair),
             *where.waits(pair),
@@ -144,6 +144,11 @@ def shows(side: Side) -> tuple[str, ...]:
     made, maker = side.sent.attribution, proven(side.sent)
     passed = made.transit if made is not None and side.sent.status is not None else ()
     return (*((maker,) if maker else ()), *passed)
+
+
+def on_the_way(pair: Pair, pace: Pace) -> frozenset[str]:
+    """The products that any answer of the case shows: one that was closed unanswered shows none."""
+    return frozenset(pace.products) | products_of(side.sent for side in pair.sides if side.last is not None)
 
 
 def stream_helps(stream: Side) -> bool:

@@ -11,7 +11,7 @@ from probes.budget import worst_case
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import by_outcome, conclude, not_sent
 from probes.kinds.length import means as how
-from probes.kinds.length.clock import code_of, in_words, is_clock, known_timers, proven, spoken
+from probes.kinds.length.clock import code_of, is_clock, known_timers, matches, products_of, proven, spoken
 from probes.kinds.length.door import let_in
 from probes.kinds.length.limits import conditions
 from probes.kinds.length.limits import in_words as limits_in_words
@@ -172,7 +172,10 @@ def _cut(case: Case, side: Side, before: float, now: float, code: str) -> Findin
         side.sent,
         **_fields(case, side, before, now),
         title=f"The cutoff is where it was: {now:.1f} s, {before:.1f} s when last measured",
-        detail=(("seen", shown(side.sent)), ("matches", in_words(timers, now, proven(side.sent)))),
+        detail=(
+            ("seen", shown(side.sent)),
+            matches(timers, now, products_of([side.sent]), proven(side.sent)),
+        ),
         confidence=Confidence.MEDIUM,
     )
 
@@ -186,7 +189,10 @@ def _moved(case: Case, side: Side, before: float, now: float | None = None, code
     else:
         where = f"it is now at {now:.1f} ± {off:.1f} s"
         timers = known_timers(now, code, side.sent, off)
-        rows = (("matches", in_words(timers, now, proven(side.sent))), *spoken(side.sent, now, off))
+        rows = (
+            matches(timers, now, products_of([side.sent]), proven(side.sent)),
+            *spoken(side.sent, now, off),
+        )
     return conclude(
         case,
         "regression.cutoff",

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 from probes.budget import PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.completion import AGAIN, ANSWER_PATIENCE, asked_for, judged_or_astray
+from probes.kinds.completion import (
+    AGAIN,
+    ANSWER_PATIENCE,
+    MOST_REPEATS,
+    NOT_ASKED,
+    asked_for,
+    judged_or_astray,
+)
 from probes.kinds.completion import bound as bound_of_one
-from probes.kinds.conclude import conclude, is_good
+from probes.kinds.conclude import by_outcome, conclude, is_good
 from probes.kinds.promised import missed
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.streaming import ends, parsers, seen, silences, usage
@@ -42,7 +49,7 @@ def streaming(case: Case) -> Flow:
     calls, proof = yield from learn(case, calls)
     calls = as_read(case, calls)
     found = yield from judged_or_astray(case, calls, _WHAT[recipe])
-    found = yield from by_route(case, calls, told(case, calls, found, proof))
+    found = yield from by_route(case, calls, told(case, calls, found, _WHAT[recipe], proof))
     return found + _promised(case, calls)
 
 
@@ -52,40 +59,82 @@ def as_read(case: Case, calls: Sequence[Call]) -> list[Call]:
 
 
 def told(
-    case: Case, calls: Sequence[Call], found: Sequence[Finding], proof: str | None = None
+    case: Case, calls: Sequence[Call], found: Sequence[Finding], what: str, proof: str | None = None
 ) -> list[Finding]:
-    """What was found of streams by their outcome, with all that there is to say beside it, and of it."""
-    more = [*parsers.unsafe(case, calls), *usage.uncounted(case, calls), *usage.counted_twice(case, calls)]
-    more += usage.implausible(case, calls)
-    more += silences.stood(case, calls, _side_by_side(case))
-    return [_told(case, finding, calls, proof) for finding in found] + more
+    """What was found of streams by their outcome, with all that there is to say beside it, and of it. A stream that came
+    whole and is told of for something else is not told as good.
+    """
+    marred = [
+        *usage.uncounted(case, calls),
+        *usage.counted_twice(case, calls),
+        *usage.implausible(case, calls),
+    ]
+    marred += silences.stood(case, calls, _side_by_side(case))
+    kept, left = _but(case, calls, found, marred, what)
+    whole = [_told(case, finding, _own(finding, calls), proof) for finding in kept]
+    return _with(left, [*whole, *parsers.unsafe(case, calls), *_clocked(case, calls, marred, proof)])
 
 
-def _told(case: Case, finding: Finding, calls: Sequence[Call], proof: str | None) -> Finding:
+def _own(finding: Finding, calls: Sequence[Call]) -> list[Call]:
+    return [call for call in calls if call.last is not None and call.last.id in finding.evidence]
+
+
+def _but(
+    case: Case, calls: Sequence[Call], found: Sequence[Finding], marred: Sequence[Finding], what: str
+) -> tuple[list[Finding], list[tuple[str, str]]]:
+    """Without the good streams that `marred` tells of, and the rows on who was not asked that went with them."""
+    odd = {name for finding in marred for name in finding.evidence}
+    kept: list[Finding] = []
+    left: list[tuple[str, str]] = []
+    for finding in found:
+        own = _own(finding, calls)
+        clean = [call for call in own if call.last is not None and call.last.id not in odd]
+        if finding.verdict is not Verdict.PASS or len(clean) == len(own):
+            kept.append(finding)
+        else:
+            kept += by_outcome(case, clean, what)
+            left += [row for row in finding.detail if row[0] == NOT_ASKED]
+    return kept, left
+
+
+def _with(rows: Sequence[tuple[str, str]], found: list[Finding]) -> list[Finding]:
+    return [replace(found[0], detail=(*found[0].detail, *rows)), *found[1:]] if rows and found else found
+
+
+def _clocked(
+    case: Case, calls: Sequence[Call], marred: Sequence[Finding], proof: str | None
+) -> list[Finding]:
+    """With the clocks of their streams, each at its first."""
+    told: set[str] = set()
+    found = []
+    for finding in marred:
+        own = [call for call in _own(finding, calls) if call.id not in told]
+        told |= {call.id for call in own}
+        found.append(_timed(case, finding, own, proof) if own else finding)
+    return found
+
+
+def _told(case: Case, finding: Finding, own: Sequence[Call], proof: str | None) -> Finding:
     """With the clocks of what is good, and with what else there is to say of the end and the bytes."""
-    own = [call for call in calls if call.last is not None and call.last.id in finding.evidence]
-    sdks = parsers.sdk_clients(case)
-    rows = seen.rows(finding, own, sdks)
     found = replace(finding, figures={**finding.figures, **ends.figures(finding, own)})
     if finding.verdict is Verdict.PASS or finding.code == "stream.no_end":
-        exchanges = [call.last for call in own if call.last is not None]
-        measured = timed(exchanges, _side_by_side(case))
-        rows = [
-            *measured.rows,
-            *rows,
-            *usage.parts(exchanges),
-            *(usage.rows(exchanges[-1]) if exchanges else ()),
-        ]
-        rows += (
-            [("no reason", f"no finish reason comes, as always from this endpoint: {proof}")] if proof else []
-        )
-        found = replace(
-            found,
-            figures={**found.figures, **measured.figures},
-            conditions={**finding.conditions, **measured.conditions},
-        )
-    found = replace(found, **seen.otherwise(finding, own), detail=(*finding.detail, *rows))
+        found = _timed(case, found, own, proof)
+    rows = seen.rows(finding, own, parsers.sdk_clients(case))
+    found = replace(found, **seen.otherwise(finding, own), detail=(*found.detail, *rows))
     return parsers.told(found, own)
+
+
+def _timed(case: Case, finding: Finding, own: Sequence[Call], proof: str | None) -> Finding:
+    exchanges = [call.last for call in own if call.last is not None]
+    measured = timed(exchanges, _side_by_side(case))
+    rows = [*measured.rows, *usage.parts(exchanges), *(usage.rows(exchanges[-1]) if exchanges else ())]
+    rows += [("no reason", f"no finish reason comes, as always from this endpoint: {proof}")] if proof else []
+    return replace(
+        finding,
+        detail=(*finding.detail, *rows),
+        figures={**measured.figures, **finding.figures},
+        conditions={**finding.conditions, **measured.conditions},
+    )
 
 
 def _side_by_side(case: Case) -> int:
@@ -149,6 +198,12 @@ SPEC = KindSpec(
     flow=streaming,
     about="a streamed completion, proven by its end marker, with its clocks",
     bound=bound,
-    defaults={"cap": 32, "patience": ANSWER_PATIENCE, "recipe": "hello", "deadline": None},
-    limits={"cap": (1, 100_000), "patience": (0.1, 3600), "recipe": RECIPES, "deadline": (0.1, 3600)},
+    defaults={"cap": 32, "patience": ANSWER_PATIENCE, "recipe": "hello", "deadline": None, "repeats": 1},
+    limits={
+        "cap": (1, 100_000),
+        "patience": (0.1, 3600),
+        "recipe": RECIPES,
+        "deadline": (0.1, 3600),
+        "repeats": (1, MOST_REPEATS),
+    },
 )

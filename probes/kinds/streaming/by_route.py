@@ -9,6 +9,7 @@ from probes.kinds.by_us import by_us
 from probes.kinds.completion import ANSWER_PATIENCE
 from probes.kinds.conclude import is_good, outcome_code
 from probes.kinds.streaming.silences import stands_still
+from probes.kinds.streaming.usage import doubled
 from probes.model import Confidence, Factor, Layer, NotSent, Verdict, WhoActs
 from probes.twins import REPEATS, confounders, twin
 
@@ -84,7 +85,7 @@ def _outcome(case: Case, code: str) -> Outcome:
             return None
         if code == _STALLED:
             return stands_still(case, call) if is_good(call) else None
-        return outcome_code(last) in _BROKEN or (None if not is_good(call) else False)
+        return outcome_code(last) in _BROKEN or bool(doubled(last)) or (None if not is_good(call) else False)
 
     return broken
 

@@ -7,9 +7,9 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes import timers
-from probes.kinds.length.clock import LIBRARIES
+from probes.kinds.length.clock import LIBRARIES, matches, products_of
 from probes.kinds.length.spans import survived, waited
-from probes.kinds.words import duration, listed
+from probes.kinds.words import duration
 from probes.model import Figure
 from probes.streams import is_whole, logical_status
 
@@ -127,9 +127,11 @@ def by_clock(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
         return []  # streams of one prompt that end by themselves are of one age, too
     unsure = max(_JITTER, apart) + (0.0 if idle else _pace(exchanges[-1]) or 0.0)
     known = timers.match(took, "idle" if idle else "total", None, unsure)
-    suspects = [timer for timer in known if timer.product not in LIBRARIES][:_NAMED]
-    names = dict.fromkeys(f"{timer.product} {timer.timer} ({timer.seconds:g} s)" for timer in suspects)
-    found = [("matches", listed(list(names)))] if names else []
+    products = products_of(exchanges)
+    suspects = sorted(
+        (timer for timer in known if timer.product not in LIBRARIES), key=lambda t: t.product not in products
+    )[:_NAMED]
+    found = [matches(suspects, took, products)] if suspects else []
     if len(values) > 1:
         what = "after the same silence" if idle else "at the same age"
         also = (

@@ -25,21 +25,24 @@ _FAILS = "raises a JSONDecodeError"
 
 
 class _Form(NamedTuple):
-    """A legal form, the dialects and the SDK that was seen to break on it, in words, and what becomes of it there."""
+    """A legal form, the dialects and the SDK that was seen to break on it, in words, and what becomes of it there; `beats`:
+    servers send it to keep a connection alive.
+    """
 
     name: str
     dialects: str
     sdk: str
     words: str
     does: str
+    beats: bool = False
 
 
 _UNSAFE = (
-    _Form("meta", _OPENAI, "openai-py", "a block of `id`, `retry` or `event` lines without data", f"it {_FAILS}: it makes an event without data of it"),
-    _Form("empty", _OPENAI, "openai-py", "an event whose data is empty", f"it {_FAILS}"),
+    _Form("meta", _OPENAI, "openai-py", "a block of `id`, `retry` or `event` lines without data", f"it {_FAILS}: it makes an event without data of it", beats=True),
+    _Form("empty", _OPENAI, "openai-py", "an event whose data is empty", f"it {_FAILS}", beats=True),
     _Form("unnamed", _ANTHROPIC, "anthropic-py", "events without an `event:` line", "it drops each of them without a word"),
-    _Form("bom", _OPENAI, "openai-py", "a byte order mark", "it drops the first event without a word, as it takes the mark for a part of the field's name"),
-    _Form("bom", _ANTHROPIC, "anthropic-py", "a byte order mark", "it drops the first event without a word, as it takes the mark for a part of the field's name"),
+    _Form("bom", _OPENAI, "openai-py", "a byte order mark (BOM)", "it drops the first event without a word, as it takes the mark for a part of the field's name"),
+    _Form("bom", _ANTHROPIC, "anthropic-py", "a byte order mark (BOM)", "it drops the first event without a word, as it takes the mark for a part of the field's name"),
 )  # fmt: skip
 _KNOWN_EVENTS = (
     "message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta",
@@ -111,7 +114,8 @@ def told(finding: Finding, calls: Sequence[Call]) -> Finding:
     found = replace(finding, title=f"{clients} {does} a stream that keeps to the standard", detail=(*finding.detail, *rows))  # fmt: skip
     if not forms:
         return found
-    advice = f"Leave {listed([form.words for form in forms])} out of streams, until an SDK is out that reads it; a comment keeps a connection alive as well."
+    alive = "; a comment keeps a connection alive as well" if any(form.beats for form in forms) else ""
+    advice = f"Leave {listed([form.words for form in forms])} out of streams, until an SDK is out that reads it{alive}."
     return replace(found, who_acts=WhoActs.OPERATOR, advice=advice)
 
 

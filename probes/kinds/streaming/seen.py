@@ -66,12 +66,22 @@ def otherwise(finding: Finding, calls: Sequence[Call]) -> dict[str, Any]:
             "title": "Text comes behind the end marker",
             "advice": "Send the end marker last; clients stop reading there.",
         }
-    nothing = not any(exchange.facts.get("tokens") for exchange in exchanges)
-    if finding.code == "stream.masked" and nothing and all(e.facts.get("errors") for e in exchanges):
-        return {"title": "An error came in place of the answer, with a tidy end marker behind it"}
-    if finding.code == "stream.error_event" and nothing:
-        return {"title": "An error came in place of the answer, inside a stream"}
-    return {}
+    title = _title(finding, exchanges)
+    return {"title": title} if title else {}
+
+
+def _title(finding: Finding, exchanges: Sequence[Exchange]) -> str:
+    if finding.code == "stream.content_type" and not any(e.header("content-type") for e in exchanges):
+        return "The stream has no content type"
+    if any(exchange.facts.get("tokens") for exchange in exchanges):
+        return ""
+    if finding.code == "stream.masked" and all(e.facts.get("errors") for e in exchanges):
+        return "An error came in place of the answer, with a tidy end marker behind it"
+    return (
+        "An error came in place of the answer, inside a stream"
+        if finding.code == "stream.error_event"
+        else ""
+    )
 
 
 def _raised(clients: Sequence[str]) -> dict[str, Any]:
@@ -95,8 +105,8 @@ def _because(finding: Finding, exchange: Exchange) -> list[tuple[str, str]]:
             lacks.append("a tool call breaks off before it")
         elif made.get("finish_reason"):
             lacks.append(f"the finish reason is {made['finish_reason']}")
-        but = f"but {listed(lacks)}" if lacks else "and not the one of this dialect"
-        found.append(("because", f"the end marker {facts.get('terminal')} came, {but}"))
+        but = f", but {listed(lacks)}" if lacks else ""
+        found.append(("because", f"the end marker {facts.get('terminal')} came{but}"))
     if cut := (facts.get("tool_calls") or {}).get("cut"):
         whose = "a tool call" if cut == 1 else f"{cut} tool calls"
         found.append(("tool call", f"the arguments of {whose} are JSON that breaks off"))

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from probes.model import Call, Case, Exchange, Finding
 
 _ORIGIN_TOO = "the same stream straight to the origin"
+_ONCE = (
+    "Find the layer that sends events again, such as a relay that writes each chunk twice or a retry that joins the stream it "
+    "repeats: no client can tell a repeat from the answer."
+)
 _TWICE = 0.45
 """Of the chunks, that repeat the one before where each comes twice."""
 _LONGEST = 16
@@ -87,9 +91,9 @@ def implausible(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """Usages that contradict each other or the text that came, and text that came twice; one finding of each at the most."""
     good = [call for call in calls if is_good(call) and call.last is not None]
     found = []
-    for code, title, said in (
-        ("stream.corrupted", "Each chunk of the answer comes twice", _doubled),
-        ("stream.usage_wrong", "", _wrong),
+    for code, otherwise, said in (
+        ("stream.corrupted", {"title": "Each chunk of the answer comes twice", "advice": _ONCE}, doubled),
+        ("stream.usage_wrong", {}, _wrong),
     ):
         met = [(call, why) for call in good if call.last is not None and (why := said(call.last))]
         if not met:
@@ -100,13 +104,14 @@ def implausible(case: Case, calls: Sequence[Call]) -> list[Finding]:
             conclude(
                 case, code, call.last, layer=Layer.UNKNOWN, product=None, confidence=Confidence.MEDIUM,
                 observed=Observed(len(met), len(good)), detail=(("seen", f"{why}, through {names}"),), next_test=_ORIGIN_TOO,
-                evidence=tuple(c.last.id for c, _ in met if c.last is not None), **({"title": title} if title else {}),
+                evidence=tuple(c.last.id for c, _ in met if c.last is not None), **otherwise,
             )
         )  # fmt: skip
     return found
 
 
-def _doubled(exchange: Exchange) -> str:
+def doubled(exchange: Exchange) -> str:
+    """Why its text came twice; empty where it did not."""
     chunks, repeats = int(exchange.facts.get("tokens") or 0), int(exchange.facts.get("repeats") or 0)
     if not outnumbered(exchange, counted(exchange)) or repeats < _TWICE * chunks:
         return ""

@@ -1,0 +1,1 @@
+"""What changed for customers between two states of a service, and how sure is that?"""

@@ -1,0 +1,160 @@
+"""What worked before and fails now, or the other way round?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes.change.answers import worded
+from probes.change.part import Part, finding, times
+from probes.change.statistics import FAMILY, Share, gap, more
+from probes.change.tally import tallies
+from probes.comparison import Row
+from probes.kinds.words import listed
+from probes.model import Observed, Reason, Verdict
+from probes.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from probes.change.answers import Where
+    from probes.change.tally import Tally
+    from probes.model import Finding, Run
+
+ENOUGH = 3
+"""Of a side that always fails, or always passes, to be believed; as for a twin."""
+_MATTERS = 0.05
+"""Of all requests: as many more failures may be chance, and go unnoticed."""
+_NAMED = 12
+
+
+def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
+    """A row for each client of each case of which both sides say something."""
+    old, new = tallies(before), tallies(after)
+    both = {
+        where: (old[where], new[where]) for where in old if where in new and old[where].n and new[where].n
+    }
+    tested = sum(1 for a, b in both.values() if a.k or b.k)
+    rows: list[Row] = []
+    findings: list[Finding] = []
+    for where, (then, now) in both.items():
+        row, code = _row(where, then, now, FAMILY / max(tested, 1))
+        rows.append(row)
+        if code is not None:
+            findings.append(_finding(row, code, where, then, now))
+    findings += _summary(rows, findings)
+    return Part(tuple(rows), tuple(findings), tuple(_left_out(old, new)))
+
+
+def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str | None]:
+    """With the code of the finding that it is worth, if it is."""
+    row = Row("outcome", worded(where), str(then), str(now), Verdict.PASS)
+    worse = now.k * then.n > then.k * now.n
+    if worse and (p := _proof(then, now, level)) is not None:
+        return replace(row, verdict=Verdict.FAIL, why=_said(p, "good", "failed")), "regression.outcome"
+    if worse and not _harmless(then, now, level):
+        return replace(row, verdict=Verdict.INCONCLUSIVE, why=_unproven(then, now)), "not_measured"
+    if then.k * now.n > now.k * then.n and (p := _proof(now, then, level)) is not None:
+        return replace(row, why=f"mended: {_said(p, 'failed', 'good')}"), "ok"
+    if now.always and then.always:
+        same = then.what == now.what
+        why = "fails as before" if same else "fails otherwise than before"
+        return replace(row, verdict=Verdict.WARN, why=why), None
+    news = [str(what) for what in now.warned if what not in then.warned and not then.k]
+    if news and not now.k:
+        return replace(row, verdict=Verdict.WARN, why=f"now warned of: {listed(sorted(news))}"), None
+    return replace(row, why="as before" if not (then.k or now.k) else "no more than chance"), None
+
+
+def _proof(good: Tally, bad: Tally, level: float) -> float | None:
+    """P of it by chance, 0 for a pure flip; `None` where it may be chance."""
+    enough = 1 if bad.by_rule else ENOUGH
+    if good.never and bad.always and bad.n >= ENOUGH and good.n >= enough:
+        return 0.0
+    p = more(good.k, good.n, bad.k, bad.n)
+    return p if p <= level else None
+
+
+def _said(p: float, before: str, now: str) -> str:
+    return f"by chance {_rarely(p)}" if p else f"{before} each time before, {now} each time now"
+
+
+def _rarely(p: float) -> str:
+    return f"in one of {1 / p:,.0f}" if p > 1e-6 else "in less than one of a million"
+
+
+def _harmless(then: Tally, now: Tally, level: float) -> bool:
+    high = gap(Share(then.k / then.n, then.n), Share(now.k / now.n, now.n), level)[1]
+    return high < _MATTERS
+
+
+def _unproven(then: Tally, now: Tally) -> str:
+    if now.always:
+        few = [f"{now.n} now" if now.n < ENOUGH else "", f"{then.n} before" if then.n < ENOUGH else ""]
+        return f"too few to prove it: {' and '.join(part for part in few if part) or 'failed before, too'}"
+    return f"{now.k} of {now.n} against {then.k} of {then.n} may be chance"
+
+
+# --- what is told -----------------------------------------------------------------------------------------
+
+
+def _finding(row: Row, code: str, where: Where, then: Tally, now: Tally) -> Finding:
+    what = now.what if code != "ok" else then.what
+    title = {
+        "regression.outcome": f"{row.where} worked before and fails now",
+        "not_measured": f"{row.where} failed: whether more often than before is not proven",
+        "ok": f"mended: {row.where}, {what}",
+    }[code]
+    made = {"layer": what.layer, "product": what.product, "vendor_code": what.vendor_code} if what else {}
+    few = now.always
+    return finding(
+        code,
+        row.verdict,
+        client=where[1],
+        route=where[2],
+        title=title,
+        observed=Observed(now.k, now.n),
+        detail=(("before", row.before), ("after", row.after), ("because", row.why)),
+        evidence=tuple(now.evidence[:6]),
+        **(made | {"advice": _do(now)} if code == "regression.outcome" else {}),
+        **(_ASK_MORE | {"reason": Reason.TOO_FEW if few else Reason.MIXED} if code == "not_measured" else {}),
+    )
+
+
+def _do(now: Tally) -> str:
+    """First what helps customers whatever was changed, then what would mend what they meet."""
+    return " ".join(filter(None, [vocabulary()["regression.outcome"].advice, now.advice]))
+
+
+_ASK_MORE = {"advice": "Run the same suite again: more requests a side tell a change from chance."}
+
+
+def _summary(rows: Sequence[Row], told: Sequence[Finding]) -> Iterator[Finding]:
+    """One line for all that stayed as it was; what fails on both sides is no pass of anything."""
+    if any(one.verdict is not Verdict.PASS for one in told) or all(
+        row.verdict is not Verdict.PASS for row in rows
+    ):
+        return
+    warned = [row for row in rows if row.verdict is Verdict.WARN]
+    detail = [(row.where, f"{row.why}: {row.after}") for row in warned[:_NAMED]]
+    yield finding(
+        "ok",
+        Verdict.PASS,
+        title=f"Nothing fails that worked before: {times(len(rows), 'outcome')} compared",
+        detail=tuple(detail),
+    )
+
+
+def _left_out(old: Mapping[Where, Tally], new: Mapping[Where, Tally]) -> Iterator[str]:
+    """On one side only, or without a conclusion on one; alike in one line."""
+    groups: dict[str, list[str]] = {}
+    for where in dict.fromkeys([*old, *new]):
+        then, now = old.get(where), new.get(where)
+        if then is None or now is None:
+            groups.setdefault(f"asked {'after' if then is None else 'before'} only", []).append(worded(where))
+        elif not (then.n and now.n):
+            side, silent = ("before", then.silent) if not then.n else ("after", now.silent)
+            groups.setdefault(f"not concluded {side} ({silent})", []).append(worded(where))
+    for why, wheres in groups.items():
+        more_ = f" and {len(wheres) - _NAMED} more" if len(wheres) > _NAMED else ""
+        yield f"outcome, {why}: {', '.join(wheres[:_NAMED])}{more_}"

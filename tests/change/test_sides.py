@@ -1,0 +1,192 @@
+"""Which runs a word on the command line means, and what it does not mean."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from runs import AT, run
+
+from probes.canary import Mark
+from probes.change.compare import compare
+from probes.change.sides import side, sides
+from probes.errors import UsageError
+from probes.memory import Memory
+from probes.model import Began, Called, Finished, Found
+from probes.store import save
+from probes.stored import Archive
+
+NOW = AT + timedelta(hours=6)
+HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Kept:
+    """An archive in memory: a run at each of these hours, and marks."""
+
+    hours: tuple[float, ...] = (-3, -2, -1, 1, 2, 3)
+    marked: list[Mark] = field(default_factory=lambda: [Mark(AT, "bot rule off")])
+    target: str = "t"
+
+    def __post_init__(self):
+        self.runs = {
+            made.id: made
+            for made in (run([("openai-py", "good stream")], at=AT + h * HOUR) for h in self.hours)
+        }
+
+    def load(self, name):
+        return self.runs[name]
+
+    def names(self, since, until):
+        return [name for name, made in sorted(self.runs.items()) if since <= made.started < until]
+
+    def marks(self):
+        return self.marked
+
+
+def hours(told) -> list[float]:
+    return [(made.started - AT) / HOUR for made in told[1]]
+
+
+WORDS = {
+    "a run and a run": (("20261129-110000-aaaa", "20261129-150000-aaaa"), [-3], [1]),
+    "a mark alone": (("bot rule off", None), [-3, -2, -1], [1, 2, 3]),
+    "part of its text": (("Bot Rule", None), [-3, -2, -1], [1, 2, 3]),
+    "a time alone": (("2026-11-29T14:00:00Z", None), [-3, -2, -1], [1, 2, 3]),
+    "a time of the zone here": (("2026-11-29T15:00", None), [-3, -2, -1], [1, 2, 3]),
+    "a clock's time, the last one": (("15:00", None), [-3, -2, -1], [1, 2, 3]),
+    "windows": (("2026-11-29T11:30Z..2026-11-29T13:30Z", "2026-11-29T15:30Z..2026-11-29T18:00Z"), [-2, -1], [2, 3]),
+    "a run and a mark": (("20261129-110000-aaaa", "bot rule off"), [-3], [1, 2, 3]),
+    "a baseline": (("good", "20261129-150000-aaaa"), [-3, -2, -1], [1]),
+    "before one mark, after another": (("bot rule off", "cache on"), [-3, -2, -1], [3]),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _an_hour_ahead(monkeypatch):
+    """The zone of the machine."""
+    monkeypatch.setenv("TZ", "Etc/GMT-1")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(("words", "before", "after"), WORDS.values(), ids=WORDS)
+def test_a_word_means_runs(words, before, after):
+    """Those before and after it, up to the next mark."""
+    marks = [Mark(AT, "bot rule off", baseline="good")]
+    if "cache on" in words:
+        marks.append(Mark(AT + 2.5 * HOUR, "cache on"))
+    old, new = sides(*words, Kept(marked=marks), NOW)
+    assert (hours(old), hours(new)) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bot rule on", None), "neither a run, a file, a time"),
+        (("20261129-110000-aaaa", None), "with what?"),
+        (("20261129-110000-aaaa", "20261129-110000-aaaa"), "both sides"),
+        (("2026-11-20T10:00Z", None), "no run is kept from"),
+        (("14:00..13:00", "x"), "ends before it begins"),
+        (("14:00..later", "x"), "a window is FROM..TO"),
+        (("rule", None), "several marks read so"),
+    ],
+    ids=["no such mark", "a run alone", "the same run", "nothing there", "backwards", "half a window", "two marks"],
+)  # fmt: skip
+def test_a_word_that_means_none_says_why(words, said):
+    """A mistake, before anything is compared."""
+    kept = Kept(marked=[Mark(AT, "bot rule off"), Mark(AT + HOUR, "size rule off")])
+    with pytest.raises(UsageError, match=said):
+        sides(*words, kept, NOW)
+
+
+def test_a_mark_ends_where_the_next_one_is():
+    """What came after another change is not the state before this one."""
+    kept = Kept(
+        marked=[Mark(AT - 1.5 * HOUR, "cache on"), Mark(AT, "bot rule off"), Mark(AT + 1.5 * HOUR, "size")]
+    )
+    old, new = sides("bot rule off", None, kept, NOW)
+    assert (hours(old), hours(new)) == ([-1], [1])
+
+
+def test_a_run_that_a_change_befell_is_of_neither_side():
+    """It began before the mark and ended after it."""
+    kept = Kept(marked=[Mark(AT - HOUR + timedelta(seconds=30), "bot rule off")])
+    old, new = sides("bot rule off", None, kept, NOW)
+    assert (hours(old), hours(new)) == ([-3, -2], [1, 2, 3])
+
+
+def test_marks_of_other_targets_do_not_count():
+    """A mark that hits one target divides the runs of that alone."""
+    kept = Kept(marked=[Mark(AT, "bot rule off"), Mark(AT - 1.5 * HOUR, "elsewhere", target="other")])
+    assert hours(side("bot rule off", kept, NOW, "t")) == [-3, -2, -1]
+
+
+DIFFERENT = {
+    "vantage": (
+        {"vantage": "hotspot"},
+        "different vantage can't be compared, a difference may be the network's",
+    ),
+    "time scale": ({"time_scale": 0.1}, "different time scale"),
+}
+
+
+@pytest.mark.parametrize(("changed", "said"), DIFFERENT.values(), ids=DIFFERENT)
+def test_runs_of_two_places_are_refused(changed, said):
+    """What differs there need not be the service; the difference is named with the runs."""
+    old, new = sides("bot rule off", None, Kept(), NOW)
+    with pytest.raises(UsageError, match=said):
+        compare(old, (new[0], [replace(new[1][0], **changed), *new[1][1:]]))
+
+
+def test_another_target_is_refused():
+    """By its name."""
+    old, new = sides("bot rule off", None, Kept(), NOW)
+    other = replace(new[1][0], target=replace(new[1][0].target, name="other"))
+    with pytest.raises(UsageError, match="different target"):
+        compare(old, (new[0], [other]))
+
+
+def test_another_address_of_the_target_is_said():
+    """It may be the change itself: no failure, and not green either."""
+    old, new = sides("20261129-110000-aaaa", "20261129-150000-aaaa", Kept(), NOW)
+    target = new[1][0].target
+    moved = replace(target, routes={"edge": replace(target.routes["edge"], base_url="http://new.example/v1")})
+    compared = compare(old, (new[0], [replace(new[1][0], target=moved)]))
+    assert [(row.what, row.after) for row in compared.rows if row.what == "route"] == [
+        ("route", "http://new.example/v1")
+    ]
+    assert compared.verdict != "pass"
+
+
+def test_runs_are_found_in_files_and_in_the_database(reports):
+    """Each once; one that is damaged costs the others nothing."""
+    in_file, in_both, in_database = (
+        run([("openai-py", "good stream")], at=AT + h * HOUR) for h in (-2, -1, 1)
+    )
+    save(in_file)
+    save(in_both)
+    (reports / "20261129-123000-bbbb.json").write_text("{")
+    with Memory.open() as memory:
+        for made in (in_both, in_database):
+            tell = memory.recording()
+            tell(Began(replace(made, calls=(), findings=())))
+            for call in made.calls:
+                tell(Called(call))
+            for finding in made.findings:
+                tell(Found(finding))
+            tell(Finished(made))
+        began = list(memory.runs(AT - 99999 * HOUR, datetime.now(UTC) + HOUR).values())
+        memory.mark(Mark(AT, "bot rule off"))
+    with Archive() as archive:
+        names = archive.names(AT - 9 * HOUR, datetime.now(UTC) + HOUR)
+        assert {in_file.id, in_both.id, in_database.id} <= set(names)
+        assert len(names) == len(set(names)) == 4
+        assert [mark.text for mark in archive.marks()] == ["bot rule off"]
+        assert archive.load(in_database.id).id == in_database.id
+        assert hours(side("bot rule off", archive, NOW)) == [-2, -1]
+    assert len(began) == 2
