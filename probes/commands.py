@@ -97,6 +97,12 @@ def mark(arguments: Namespace) -> int:
     return marked(arguments)
 
 
+def during(arguments: Namespace) -> int:
+    from probes.during.command import run as beside
+
+    return beside(arguments, ordered.bounded(arguments))
+
+
 def report(arguments: Namespace) -> int:
     from probes import store
     from probes.marks import fired_command

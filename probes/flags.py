@@ -102,6 +102,12 @@ def choices(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a parameter of the cases, or route=NAME; repeatable",
     )
+    budget(parser)
+    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
+    parser.add_argument("--time-scale", type=scale, default=1.0, metavar="X", help=SCALE_HELP)
+
+
+def budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-requests", type=int, metavar="N", help="budget of requests (default: the target's)"
     )
@@ -111,8 +117,32 @@ def choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-usd", type=float, metavar="X", help="budget of US dollars (default: the target's)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
+
+
+def during(parser: argparse.ArgumentParser) -> None:
+    _seconds(parser, "--before", 8.0, "asked before it begins (default: 8)")
+    _seconds(parser, "--every", 1.0, "between two short requests (default: 1)")
+    until = "or until the streams that were open then are over, 60 at the most"
+    _seconds(parser, "--after", None, f"asked after its end (default: 5, {until})")
+    parser.add_argument(
+        "--streams",
+        type=int,
+        default=3,
+        metavar="N",
+        help="long ones that are open at any time (default: 3, or one less than the target's limits.concurrency)",
+    )
+    parser.add_argument(
+        "--tokens", type=int, default=1000, metavar="N", help="of each of them (default: 1000)"
+    )
+    parser.add_argument(
+        "--client", action="append", metavar="NAME", help="(default: the SDK of the target's API)"
+    )
+    parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
     parser.add_argument("--time-scale", type=scale, default=1.0, metavar="X", help=SCALE_HELP)
+
+
+def _seconds(parser: argparse.ArgumentParser, flag: str, default: float | None, about: str) -> None:
+    parser.add_argument(flag, type=float, default=default, metavar="SECONDS", help=about)
 
 
 SCALE_HELP = "the lab only: machine seconds per second, such as 0.02 for 50 times faster"

@@ -52,16 +52,16 @@ class Bench:
 
 
 class Live:
-    """The live `send` of one case. Keeps its senders and named sessions; `close` it when the case is over."""
+    """The live `send` of one case, to be closed when it is over. `patience`: steps without a byte until it gives up."""
 
-    def __init__(self, case: Case, bench: Bench) -> None:
+    def __init__(self, case: Case, bench: Bench, patience: float = SILENT_IN_A_ROW) -> None:
         self._case = case
         self._bench = bench
         self._senders: dict[str, clients.Sender] = {}
         self._sessions: dict[tuple[str, str, str], clients.Session] = {}
         self._open = ExitStack()
         self._lock = threading.Lock()
-        self._silent = 0
+        self._silent, self._patience = 0, patience
         self._allowance = Allowance(case, bench.clock)
         self.calls: list[Call] = []
 
@@ -103,7 +103,7 @@ class Live:
     def _refusal(self) -> NotSent | None:
         if self._bench.stop.reason is not None:
             return NotSent.INTERRUPTED
-        return NotSent.UNAVAILABLE if self._silent >= SILENT_IN_A_ROW else None
+        return NotSent.UNAVAILABLE if self._silent >= self._patience else None
 
     def _note(self, call: Call) -> None:
         last = call.last

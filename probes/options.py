@@ -5,51 +5,16 @@ Each command is in `commands`, imported when it is run: `--help` loads neither a
 
 from __future__ import annotations
 
-import argparse
-import re
-import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from probes import __version__, flags
-from probes.errors import did_you_mean
+from probes.parser import Parser
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
 
-USAGE = 2
 SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst"
 """The bundled ones; listed here because reading them takes YAML."""
-
-
-_TIMES, _AGO = frozenset({"--at", "--since"}), re.compile(r"-\d\w*", re.ASCII)
-
-
-class Parser(argparse.ArgumentParser):
-    """Says the nearest valid word for a wrong one."""
-
-    def error(self, message: str) -> NoReturn:
-        wrong = message.partition("unrecognized arguments: ")[2].split()
-        flag = next((word.partition("=")[0] for word in wrong if word.startswith("-")), None)
-        if flag is not None:
-            message += did_you_mean(flag, self._option_string_actions) if len(flag) > 2 else ""
-        self.exit(USAGE, f"{self.prog}: {message}\n")
-
-    def parse_args(self, args: Sequence[str] | None = None, namespace: None = None) -> argparse.Namespace:  # type: ignore[override]
-        found, unknown = self.parse_known_args(_joined(sys.argv[1:] if args is None else args), namespace)
-        if unknown:
-            (getattr(found, "parser", None) or self).error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """`--at -10m` as `--at=-10m`: argparse takes what begins with a dash for a flag."""
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] in _TIMES and _AGO.fullmatch(word):
-            joined[-1] += f"={word}"
-        else:
-            joined.append(word)
-    return joined
 
 
 def parser() -> Parser:
@@ -68,6 +33,7 @@ def parser() -> Parser:
         _plan,
         _watch,
         _mark,
+        _during,
         _report,
         _compare,
         _classify,
@@ -155,6 +121,24 @@ def _mark(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--target", metavar="NAME", help="only this one is changed (default: any)")
     flags.token(parser)
     flags.database(parser)
+
+
+def _during(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "during", "run a command, and say what customers met before, during and after it"
+    )
+    parser.usage = "edgeprobe during [options] -- CMD [ARGUMENT ...]"
+    parser.epilog = (
+        "The command's input and output are its own; what edgeprobe has to say goes to standard error, and holds the "
+        "command's words and the beginnings of what it printed. Exit code: the command's where it is not 0 (127: there is no "
+        "such command, and nothing was sent), else 0 fine, 1 a failure was found, 2 a mistake in the call, 3 nothing proven, "
+        "such as where it failed before."
+    )
+    parser.set_defaults(aside=True)
+    flags.during(parser)
+    flags.budget(parser)
+    flags.target(parser)
+    flags.reports(parser)
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:

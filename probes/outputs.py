@@ -25,8 +25,8 @@ REPORTERS = {"json": "json_report", "junit": "junit", "markdown": "markdown", "h
 
 
 def person(arguments: Namespace) -> TextIO:
-    """Where people read: standard output, unless JSON goes there."""
-    return sys.stderr if arguments.json == "-" else sys.stdout
+    """Where people read: standard output, unless JSON goes there, or what another command prints."""
+    return sys.stderr if arguments.json == "-" or getattr(arguments, "aside", False) else sys.stdout
 
 
 def check(arguments: Namespace) -> None:

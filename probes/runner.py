@@ -64,11 +64,11 @@ def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Fi
         findings = drive(KINDS[case.kind].flow(case), hearing)
         findings += passive(case, heard, {finding.code for finding in findings})
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
-        return [_bug(case, redact(traceback.format_exc()))]
+        return [bug(case, redact(traceback.format_exc()))]
     return findings or [not_measured(case, Reason.TOO_FEW)]
 
 
-def _bug(case: Case, trace: str) -> Finding:
+def bug(case: Case, trace: str) -> Finding:
     return conclude(
         case,
         "probe.bug",
@@ -109,9 +109,9 @@ def run_cases(cases: Sequence[Case], bench: Bench) -> tuple[list[Call], list[Fin
                 try:
                     outcomes[case.id] = run_case(case, bench)
                 except Exception:  # noqa: BLE001 - handed on: else nobody hears of it, and the case looks interrupted
-                    bug = _bug(case, bench.redactor.text(traceback.format_exc()))
-                    outcomes[case.id] = [], [bug]
-                    bench.emit(Found(bug))
+                    found = bug(case, bench.redactor.text(traceback.format_exc()))
+                    outcomes[case.id] = [], [found]
+                    bench.emit(Found(found))
         finally:
             ended.set()
 

@@ -33,10 +33,10 @@ LAYERS = {
     "questions": "kinds",
     "a run": "redirected passive routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
     "before and after": "change",
-    "the canary": "alerts watch marks",
+    "the canary": "alerts watch marks during",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs ordered classify.command calibration.command rejudge.command change.command watch.command memory.command marks.command marks.fired_command lab.command commands flags options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs ordered classify.command calibration.command rejudge.command change.command watch.command memory.command marks.command marks.fired_command during.command lab.command commands flags parser options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {
@@ -54,6 +54,7 @@ SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.
 HANDED_ON = {
     "runner.py": "lane",
+    "during/measuring.py": "work",
     "live.py": "run",
     "wire/backend.py": "connect_tcp",
     "wire/call.py": "run",

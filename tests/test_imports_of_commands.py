@@ -31,6 +31,7 @@ COMMANDS = {
     ("store", "stats", "--help"): set(),
     ("watch", "--help"): set(),
     ("mark", "--help"): set(),
+    ("during", "--help"): set(),
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,
     ("init", "new"): FILES,

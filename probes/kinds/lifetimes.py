@@ -44,17 +44,17 @@ def lifetimes(case: Case) -> Flow:
     if (why := unsent(calls)) is not None:
         return [not_sent(case, why, "holding several streams open", calls)]
     sides = [Side(call) for call in calls]
-    cut = [side for side in sides if _cut(side)]
-    if any(side.last is None or not (_cut(side) or _lived(side)) for side in sides):
+    cut = [side for side in sides if was_cut(side)]
+    if any(side.last is None or not (was_cut(side) or lived(side)) for side in sides):
         return by_outcome(case, calls, "each of several long streams")
-    together = judge([_life(side) for side in sides], max(map(_off, sides)))
+    together = judge([life(side) for side in sides], max(map(off_by, sides)))
     if together.pattern is Pattern.NONE:
         return [_whole(case, sides)]
-    otherwise = _no_limit(cut, together) if together.pattern is Pattern.AGE else _untold(together)
+    otherwise = no_limit(cut, together) if together.pattern is Pattern.AGE else _untold(together)
     if otherwise is None:
-        return [_limit(case, cut, together)]
+        return [limit(case, cut, together)]
     if together.pattern is Pattern.MOMENT:
-        return [_at_once(case, sides, cut, together)]
+        return [at_once(case, sides, cut, together)]
     return [_with(found, otherwise) for found in by_outcome(case, calls, "each of several long streams")]
 
 
@@ -62,13 +62,13 @@ def _streams(case: Case) -> int:
     return max(int(case.params["streams"]), _FEWEST)
 
 
-def _cut(side: Side) -> bool:
+def was_cut(side: Side) -> bool:
     """After it had begun: what was refused or never answered is no stream that ended."""
     ending = side.ending
     return ending is not None and ending.spoke
 
 
-def _lived(side: Side) -> bool:
+def lived(side: Side) -> bool:
     """To its own end, or until we ended it."""
     error = side.sent.error
     return (
@@ -76,24 +76,24 @@ def _lived(side: Side) -> bool:
     )
 
 
-def _off(side: Side) -> float:
+def off_by(side: Side) -> float:
     """Seconds that its end may be off: by what one time may be, and by how late this process itself ran just then."""
     end = side.sent.timeline.end or 0.0
     stalls = side.sent.conditions.get("stalls") or ()
     return _OFF * side.uncertainty + max((b - a for a, b in stalls if a <= end <= b + (b - a)), default=0.0)
 
 
-def _life(side: Side) -> Life:
+def life(side: Side) -> Life:
     """By the clock of the step: when its request was whole, and how long it lived from there."""
     line, ending = side.sent.timeline, side.ending
     sent = line.upload_end or 0.0
     began = side.call.trial.start + (side.call.own_lag or 0.0) + sent
-    age = ending.at if ending is not None and _cut(side) else (line.end or sent) - sent
-    return Life(began, age, died=_cut(side))
+    age = ending.at if ending is not None and was_cut(side) else (line.end or sent) - sent
+    return Life(began, age, died=was_cut(side))
 
 
 def _whole(case: Case, sides: Sequence[Side]) -> Finding:
-    lives = [_life(side).age for side in sides]
+    lives = [life(side).age for side in sides]
     return conclude(
         case, "ok", sides[-1].sent, client=sides[0].client, observed=Observed(0, len(sides)), next_test=None,
         title=f"{len(sides)} streams, begun {case.params['apart']:g} s apart, were cut by nobody",
@@ -120,7 +120,7 @@ class _Clock(NamedTuple):
         return cls(code, counted, off, known_timers(counted, code, last.sent, off))
 
 
-def _no_limit(cut: Sequence[Side], together: Together) -> str | None:
+def no_limit(cut: Sequence[Side], together: Together) -> str | None:
     """Streams of one prompt that end by themselves, or fail at one token, are of one age, too."""
     exchanges, clock = [side.sent for side in cut], _Clock.of(cut[-1], together)
     if clock.code == "timeout.idle":
@@ -130,7 +130,7 @@ def _no_limit(cut: Sequence[Side], together: Together) -> str | None:
     return None
 
 
-def _limit(case: Case, cut: Sequence[Side], together: Together) -> Finding:
+def limit(case: Case, cut: Sequence[Side], together: Together) -> Finding:
     last, age = cut[-1], together.at or 0.0
     code, counted, off, timers = _Clock.of(last, together)
     idle = code == "timeout.idle"
@@ -157,9 +157,9 @@ def _limit(case: Case, cut: Sequence[Side], together: Together) -> Finding:
     )  # fmt: skip
 
 
-def _at_once(case: Case, sides: Sequence[Side], cut: Sequence[Side], together: Together) -> Finding:
+def at_once(case: Case, sides: Sequence[Side], cut: Sequence[Side], together: Together) -> Finding:
     last, apart = cut[-1], together.apart or 0.0
-    ages = sorted(_life(side).age for side in cut)
+    ages = sorted(life(side).age for side in cut)
     whole = together.died == together.of
     who = f"All {together.died} open streams" if whole else f"{together.died} of {together.of} open streams"
     went_on = [side for side in sides if side not in cut]

@@ -31,14 +31,18 @@ _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
     Factor.SIZE: lambda seen: f"{seen.exchange.request.body_bytes:,} B",
 }
 _LABEL, _NO_NAMES = 24, ("control", "variant")
-_LIVES = "lifetimes"
-"""The kind whose streams are begun one after another."""
+_LIVES = frozenset({"lifetimes", "streams"})
+"""The kinds whose streams are begun one after another."""
+_KNOCKS = "knocks"
+"""The kind whose requests are many and alike, and tell something together on an axis of their own."""
 
 
 def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
     """Both sides of a twin, the requests that one call became, or the streams that the finding was read from."""
+    if finding.kind == _KNOCKS:
+        return []
     evidence = [seen[name] for name in finding.evidence if name in seen]
-    if finding.kind == _LIVES and any(is_stream(each.exchange) for each in evidence):
+    if finding.kind in _LIVES and any(is_stream(each.exchange) for each in evidence):
         return _lives(finding, seen)
     if finding.verdict is not Verdict.PASS:
         if finding.code == "retry.amplified":
@@ -53,7 +57,7 @@ def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
 
 def plots(finding: Finding, shown: Sequence[Track]) -> list[Track]:
     """Those that a page draws beside the finding: of streams that died together all, since one alone shows nothing of it."""
-    return unlike(shown, MOST if finding.kind == _LIVES else _PLOTS)
+    return unlike(shown, MOST if finding.kind in _LIVES else _PLOTS)
 
 
 def _lives(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:

@@ -16,6 +16,7 @@ from probes.reporters.figures import group, lines, plotted, text
 from probes.reporters.judged import as_judged
 from probes.reporters.tracks import Track, by_id
 from probes.reporters.words import (
+    AXIS,
     GLYPHS,
     commands,
     folded,
@@ -129,7 +130,8 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     yield from _below(drawn, shown, reading=bool(elsewhere.calls and elsewhere.columns))
     yield "<dl>"
     for label, said in rows(finding):
-        yield f"<dt>{text(label)}</dt><dd>{lines(said)}</dd>"
+        form = "<pre>{}</pre>" if label == AXIS else "{}"
+        yield f"<dt>{text(label)}</dt><dd>{form.format(lines(said))}</dd>"
     for label, command, note in commands(finding):
         folds = "\n".join(map(text, folded(safe_text(command), _WIDTH)))
         yield f"<dt>{label}</dt><dd><pre>{folds}</pre>{f'({note})' if note else ''}</dd>"

@@ -13,6 +13,7 @@ from probes.redact import safe_text
 from probes.reporters.picture import picture
 from probes.reporters.tracks import by_id
 from probes.reporters.words import (
+    AXIS,
     GLYPHS,
     commands,
     folded,
@@ -86,6 +87,9 @@ def _details(finding: Finding, drawn: Sequence[str], *, opened: bool) -> list[st
     title = f"{GLYPHS[finding.verdict]} {finding.verdict}: {finding.title}"
     lines = [f"<details{' open' if opened else ''}>", f"<summary>{inert(title)}</summary>", ""]
     for label, text in rows(finding):
+        if label == AXIS:
+            lines += ["", *_fenced([safe_text(line) for line in text.split("\n")], "text"), ""]
+            continue
         lines.append(f"- **{inert(label)}**: {'<br>'.join(map(inert, text.split(chr(10))))}")
     if drawn:
         lines += ["", *_fenced(drawn, "text")]

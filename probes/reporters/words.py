@@ -22,6 +22,8 @@ GLYPHS = {
     Verdict.WARN: "▲",
     Verdict.PASS: "✓",
 }
+AXIS = "axis"
+"""The label of a row whose lines belong under one another."""
 _COMMAND = re.compile(r"(.+): `(edgeprobe run [^`]+)`", re.DOTALL)
 _NAMED = 6
 _TAKE_A_VALUE = frozenset(

@@ -118,13 +118,16 @@ def nginx(
     http2: bool = False,
     proxy: str = "proxy_http_version 1.1; proxy_buffering off;",
     reloads: bool = False,
+    main: str = "",
 ) -> Iterator[str]:
     """nginx in front of `upstream` (host:port); `rules` stand in its server block, `proxy` beside its proxy_pass, files
     lie in `folder`. `http2`: offered beside HTTP/1.1, with a certificate. `reloads`: by `reload_nginx`.
+    `main`: directives outside of everything.
     """
     command, port = program("nginx"), free_port()
     config = folder / "nginx.conf"
-    config.write_text(_nginx_config(port, upstream, rules, certificate, proxy, http2=http2, reloads=reloads))
+    written = _nginx_config(port, upstream, rules, certificate, proxy, http2=http2, reloads=reloads)
+    config.write_text(f"{main}\n{written}")
     arguments = [command, "-e", "stderr", "-p", str(folder), "-c", str(config)]
     scheme = "http" if certificate is None else "https"
     with running(arguments, folder / "nginx.log", lambda: accepts(port)):

@@ -1,0 +1,1 @@
+"""What happens to an API's customers while a command runs?"""
