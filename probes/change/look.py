@@ -8,7 +8,7 @@ from probes.change import told
 from probes.change.differences import Outcome, compared
 from probes.change.fingerprint import fingerprint
 from probes.change.part import Part
-from probes.change.traits import CLIENT
+from probes.change.traits import CLIENT, CUTOFF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from probes.canary import Mark
     from probes.model import Run
 
+_TOLD_ELSEWHERE = frozenset({CLIENT, CUTOFF})
+"""Parts of their own speak of outcomes and cutoffs."""
+
 
 def compare(before: Sequence[Run], after: Sequence[Run], case: str, marks: Sequence[Mark]) -> Part:
-    """Its findings have a case of their own, `CASE/fingerprint`. Which clients pass is the outcomes' to say. Without a trait to compare it says nothing."""
+    """Its findings have a case of their own, `CASE/fingerprint`. Without a trait to compare it says nothing."""
     looked_at = [
-        change for change in compared(fingerprint(before), fingerprint(after)) if change.of != CLIENT
+        change
+        for change in compared(fingerprint(before), fingerprint(after))
+        if change.of not in _TOLD_ELSEWHERE
     ]
     if all(change.outcome is Outcome.UNTOLD for change in looked_at):
         return Part(
