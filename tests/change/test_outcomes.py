@@ -12,7 +12,7 @@ from runs import AT, cutoff, found, run, streamed
 from probes.change.cached import compare as cached
 from probes.change.cutoff import compare as cutoffs
 from probes.change.outcomes import compare as outcomes
-from probes.model import Acceptance, Observed, Reason, Skipped, Verdict
+from probes.model import Acceptance, Layer, Observed, Reason, Skipped, Verdict
 
 GOOD, CUT, REFUSED = "good stream", "cut stream", "refused"
 
@@ -170,6 +170,21 @@ def test_a_cutoff_that_comes_earlier_fails(before, after, verdict):
     part = cutoffs([cutoff(before)], [cutoff(after)])
     assert [row.verdict for row in part.rows] == [verdict]
     assert (part.findings[0].code == "regression.cutoff") is (verdict is Verdict.FAIL)
+
+
+def test_who_cuts_stands_in_the_finding():
+    """As each run says it; what they don't agree on is not said."""
+
+    def ended(product: str, seconds: float = 60.0):
+        made = cutoff(seconds)
+        return replace(
+            made, findings=tuple(replace(one, layer=Layer.EDGE, product=product) for one in made.findings)
+        )
+
+    [told] = cutoffs([ended("nginx", 125.0)], [ended("nginx")] * 2).findings
+    assert (told.layer, told.product) == (Layer.EDGE, "nginx")
+    [told] = cutoffs([ended("nginx", 125.0)], [ended("nginx"), ended("HAProxy")]).findings
+    assert (told.layer, told.product) == (Layer.UNKNOWN, None)
 
 
 def test_a_cutoff_on_one_side_is_not_compared():
