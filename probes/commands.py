@@ -104,7 +104,15 @@ def report(arguments: Namespace) -> int:
     from probes.stored import load
 
     outputs.check(arguments)
+    if (arguments.run is None) is (arguments.since is None):
+        raise UsageError("report: takes a RUN or --since TIME, such as --since 7d")
+    if arguments.since is not None:
+        from probes.memory.since_command import run as told
+
+        return told(arguments)
     asks = {"--fired": arguments.fired, "--zone": arguments.zone, "--token-env": arguments.token_env}
+    if arguments.target is not None:
+        raise UsageError("--target: goes with --since")
     if not arguments.fired and (flag := next((name for name, given in asks.items() if given), None)):
         raise UsageError(f"{flag}: goes with --fired")
     if arguments.fired and arguments.rejudge:

@@ -174,14 +174,17 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`step`: how long one of its intervals is; the first begins at `since`, the last holds `until`."""
+    """`step`: how long one of its intervals is; the first begins at `since`, the last holds `until`. `alerts` are open,
+    those that `ended` did so in this time.
+    """
 
     since: datetime
     until: datetime
     step: timedelta
-    watched: tuple[Watched, ...]
-    alerts: tuple[Alert, ...]
-    marks: tuple[Mark, ...]
+    watched: tuple[Watched, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    ended: tuple[Alert, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def starts(self) -> list[datetime]:
         """Of each interval."""

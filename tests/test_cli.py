@@ -36,7 +36,7 @@ FLAGS = {
     "demo": {"--json"},
     "run": TARGET | CHOICE | REPORTS | {"--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE,
-    "report": REPORTS | {"--rejudge", "--db", "--fired", "--zone", "--token-env"},
+    "report": REPORTS | {"--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
     "classify": {"--json", "--reply", "--target"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),

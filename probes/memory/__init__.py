@@ -283,7 +283,7 @@ class Memory:
 
     def span(self, since: datetime, until: datetime, target: str | None = None) -> Span:
         """What a page tells of that time, and what is wrong at its end."""
-        alerts, marks = self.alerts(), self.marks(since, until)
+        alerts, marks = self.alerts(open_only=False), self.marks(since, until)
         with self._database.reading() as connection:
             return spans.span(connection, since, until, target, alerts, marks)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, select
 
+from probes.canary import AlertState
 from probes.kinds.length.cliff import Speed
-from probes.memory import rollups, spending
+from probes.memory import rollups, schema, spending
 from probes.memory.columns import EPOCH
 from probes.memory.limits import cutoffs
 from probes.memory.recording import FINISHED
@@ -55,7 +56,8 @@ def span(
     alerts: Iterable[Alert],
     marks: Iterable[Mark],
 ) -> Span:
-    """Of one target or of all that were asked since then."""
+    """Of one target or of all that were asked since then; of a memory that is younger, from its first run on."""
+    since = max(since, min(_first(connection, target) or since, until - timedelta(hours=1)))
     step = step_of(until - since)
     begin = EPOCH + (since - EPOCH) // step * step
     grain: Grain = "day" if step >= _DAY else "hour" if step >= timedelta(hours=1) else "minute"
@@ -63,20 +65,38 @@ def span(
     lately = max(begin, until - _WEEK).replace(minute=0, second=0, microsecond=0)
     hourly = _grouped(rollups.read(connection, "hour", lately, until, target=target))
     begun = _begun(connection, begin, until, target)
-    shown = Span(begin, until, step, (), (), ())
+    shown = Span(begin, until, step)
     starts = shown.starts()
     watched = [
         _watched(connection, seen, begun.get(seen, []), figures[seen], hourly[seen], starts, step)
         for seen in sorted({*figures, *begun})
     ]
-    return Span(
-        begin,
-        until,
-        step,
-        tuple(watched),
-        tuple(alert for alert in alerts if target is None or alert.key.target == target),
-        tuple(mark for mark in marks if target is None or mark.target in {None, target}),
+    mine = [alert for alert in alerts if target is None or alert.key.target == target]
+    return replace(
+        shown,
+        watched=tuple(watched),
+        alerts=tuple(alert for alert in mine if alert.state is AlertState.OPEN),
+        ended=tuple(
+            alert for alert in mine if alert.resolved is not None and begin <= alert.resolved < until
+        ),
+        marks=tuple(
+            mark for mark in marks if begin <= mark.at and (target is None or mark.target in {None, target})
+        ),
     )
+
+
+def _first(connection: Connection, target: str | None) -> datetime | None:
+    """When the first run of all began, also of those that were forgotten: to the day."""
+    mine = {
+        table: [table.c.target == target] if target is not None else [] for table in (runs, schema.rollups)
+    }
+    begun: datetime | None = connection.scalar(select(func.min(runs.c.at)).where(*mine[runs]))
+    rolled: datetime | None = connection.scalar(
+        select(func.min(schema.rollups.c.at)).where(*mine[schema.rollups])
+    )
+    if begun is None or rolled is None:
+        return begun or rolled
+    return begun if rolled >= EPOCH + (begun - EPOCH) // _DAY * _DAY else rolled
 
 
 def _grouped(rows: Iterable[Rollup]) -> defaultdict[Seen, list[Rollup]]:

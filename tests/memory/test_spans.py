@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from memory.memories import BLOCKED, CLIENTS, NOW, TARGET, finding, record, run
+from memory.memories import BLOCKED, CLIENTS, NOW, TARGET, alert, events, finding, record, run
 from memory.weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
 
-from probes.canary import Mark
+from probes.canary import AlertState, Mark
 from probes.memory import Memory
 from probes.memory.spans import step_of
 from probes.model import Figure, Spend, Verdict
@@ -129,8 +129,6 @@ def test_what_was_in_flight_is_paid_for(clocked):
     memory, _ = clocked
     made = run()
     sink = memory.recording()
-    from memory.memories import events
-
     for event in list(events(made))[:-1]:
         sink(event)
     [one] = memory.span(NOW - HOUR, NOW + HOUR).watched
@@ -219,6 +217,35 @@ def test_a_target_that_is_asked_no_more_is_not_green(clocked):
     assert memory.span(NOW - HOUR, soon).verdict is Verdict.PASS
     assert memory.span(NOW - HOUR, late).verdict is Verdict.INCONCLUSIVE
     assert memory.span(late, late + HOUR).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_young_memory_is_shown_from_its_first_run(clocked):
+    """In short intervals; one whose runs were forgotten is not young, and its silence is shown."""
+    memory, at = clocked
+    record(memory, run())
+    assert memory.span(NOW - timedelta(days=7), NOW + HOUR / 2).since == NOW.replace(minute=13, second=0)
+    at.now = NOW + timedelta(hours=6)
+    young = memory.span(NOW - timedelta(days=7), at.now)
+    assert (young.since, young.step) == (NOW.replace(minute=40, second=0), timedelta(minutes=5))
+    memory.prune(NOW + timedelta(days=40))
+    assert memory.stats().runs == 0
+    at.now = NOW + timedelta(days=40)
+    record(memory, run(at.now, suffix="bbbb"))
+    late = memory.span(NOW + timedelta(days=30), at.now + HOUR)
+    assert late.since <= NOW + timedelta(days=30)
+
+
+def test_alerts_that_ended_in_that_time(clocked):
+    """Those that are open, apart from those that are over; suspicions are neither."""
+    memory, _ = clocked
+    record(memory, run())
+    states = (AlertState.OPEN, AlertState.RESOLVED, AlertState.SUSPECTED, AlertState.DISMISSED)
+    for state in states:
+        memory.keep(alert(state.value, state))
+    memory.keep(replace(alert("long ago", AlertState.RESOLVED), resolved=NOW - 9 * HOUR))
+    span = memory.span(NOW - HOUR, NOW + HOUR)
+    assert [each.id for each in span.alerts] == ["open"]
+    assert [each.id for each in span.ended] == ["resolved"]
 
 
 def test_only_what_was_asked_for(clocked):
