@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from probes.memory.rollups import Grain, Rollup
     from probes.span import Cutoff
 
-_MOST = 96
+_MOST, _LEAST = 96, 24
 """Intervals of a span: a phone has a few pixels for each."""
 _STEPS = tuple(timedelta(minutes=n) for n in (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440))
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
@@ -42,9 +42,12 @@ Seen = tuple[str, str]
 """A target and a vantage, "" for none."""
 
 
-def step_of(length: timedelta) -> timedelta:
-    """The shortest of those that people count in, or so many days."""
-    wanted = length / _MOST
+def step_of(length: timedelta, *usually: timedelta | None) -> timedelta:
+    """The shortest of those that people count in, or so many days; no shorter than what lies between two runs, where
+    that leaves enough of them.
+    """
+    apart = [1.5 * each for each in usually if each is not None]
+    wanted = max(length / _MOST, min(max(apart, default=timedelta(0)), length / _LEAST))
     return next((step for step in _STEPS if step >= wanted), -(-wanted // _DAY) * _DAY)
 
 
@@ -58,13 +61,13 @@ def span(
 ) -> Span:
     """Of one target or of all that were asked since then; of a memory that is younger, from its first run on."""
     since = max(since, min(_first(connection, target) or since, until - timedelta(hours=1)))
-    step = step_of(until - since)
+    begun = _begun(connection, since, until, target)
+    step = step_of(until - since, *map(_usually, begun.values()))
     begin = EPOCH + (since - EPOCH) // step * step
     grain: Grain = "day" if step >= _DAY else "hour" if step >= timedelta(hours=1) else "minute"
     figures = _grouped(rollups.read(connection, grain, begin, until, target=target))
     lately = max(begin, until - _WEEK).replace(minute=0, second=0, microsecond=0)
     hourly = _grouped(rollups.read(connection, "hour", lately, until, target=target))
-    begun = _begun(connection, begin, until, target)
     shown = Span(begin, until, step)
     starts = shown.starts()
     watched = [

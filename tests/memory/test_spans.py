@@ -54,6 +54,17 @@ def test_intervals_are_as_long_as_people_count(length, step, most):
     assert length / step <= most
 
 
+@pytest.mark.parametrize(
+    ("minutes", "step"),
+    [(1, 15), (10, 15), (20, 30), (60, 60), (24 * 60, 60)],
+    ids=["often", "as often", "seldom", "hourly", "daily"],
+)
+def test_an_interval_holds_a_run(minutes, step):
+    """So that what lies between two runs is no gap; but a day has two dozen of them."""
+    wanted = timedelta(minutes=minutes)
+    assert step_of(timedelta(days=1), None, timedelta(minutes=1), wanted) == timedelta(minutes=step)
+
+
 def test_each_interval_has_its_outcomes(week):
     """Failed while the rule was on, limited while our key was, nothing in the night without runs, else good."""
     [one] = week.watched
@@ -62,12 +73,12 @@ def test_each_interval_has_its_outcomes(week):
     assert [strip.client for strip in one.strips] == ["anthropic-py", "curl", "openai-py"]
     states = dict(zip(starts, (cell.state for cell in one.strips[2].cells), strict=True))
     failed = [at for at, state in states.items() if state is State.FAILED]
-    assert failed[0] == datetime(2026, 11, 26, 16, tzinfo=UNTIL.tzinfo)
-    assert failed[-1] == datetime(2026, 11, 30, 8, tzinfo=UNTIL.tzinfo)
+    assert failed[0] == datetime(2026, 11, 26, 12, tzinfo=UNTIL.tzinfo)
+    assert failed[-1] == datetime(2026, 11, 30, 6, tzinfo=UNTIL.tzinfo)
     assert {at for at, state in states.items() if state is State.LIMITED} == {
-        datetime(2026, 11, 27, 8, tzinfo=UNTIL.tzinfo)
+        datetime(2026, 11, 27, 6, tzinfo=UNTIL.tzinfo)
     }
-    assert all(states[at] is State.NOTHING for at in starts if NIGHT[0] <= at < NIGHT[1])
+    assert [at for at, state in states.items() if state is State.NOTHING] == [NIGHT[0] + HOUR]
     assert one.strips[0].whole.failed == 0
 
 
@@ -100,7 +111,7 @@ def test_the_share_of_the_cache(week):
     shares = dict(zip(week.starts(), week.watched[0].shares, strict=True))
     of = {at > SHORTENED: share.cached / share.prompt for at, share in shares.items() if share.n}
     assert of == {False: 0.6, True: 0.1}
-    assert shares[NIGHT[0] + 3 * HOUR] == Share()
+    assert shares[NIGHT[0] + HOUR] == Share()
 
 
 def test_what_is_wrong_now(week):

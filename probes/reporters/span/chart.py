@@ -50,9 +50,8 @@ def figure(chart: Chart, number: int, place: str, span: Span) -> Iterator[str]:
     yield "<figure>"
     yield f"<figcaption><strong>{chart.title}</strong>: {text(chart.said)}</figcaption>"
     if any(chart.n):
-        rest = (
-            "each interval's figures, where you point" if chart.whole else "each measurement, where you point"
-        )
+        what = "an interval's figures" if chart.whole else "a measurement"
+        rest = f"point at the plot, or go through it by the arrow keys, for {what}"
         yield f'<div class="plot" data-chart="{number}" data-place="{place}" data-label="{chart.title}"></div>'
         yield f'<p class="readout" data-rest="{rest}">{rest}</p>'
         yield from _table(chart, span)

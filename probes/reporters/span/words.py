@@ -127,9 +127,8 @@ def lately(points: Sequence[Point], starts: Sequence[datetime], step: timedelta,
     if newest is None:
         return "not measured"
     middles = [point.p50 for point in points if point.p50 is not None]
-    between = (
-        f"; p50 between {duration(min(middles))} and {duration(max(middles))}" if len(middles) > 1 else ""
-    )
+    least, most = duration(min(middles)), duration(max(middles))
+    between = f"; p50 between {least} and {most}" if least != most else ""
     return f"{percentiles(points[newest], per)} at {interval(starts[newest], step)}{between}"
 
 
