@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, select, tuple_
+from sqlalchemy import and_, func, select, tuple_
 
 from probes.memory.schema import calls
 from probes.samples import cached_share
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-_MOST, _AT_ONCE = 1000, 200
+_MOST, _AT_ONCE = 500, 100
 """Answers that are looked into: each is unpacked as a whole, in the process that also measures."""
 
 
@@ -25,13 +25,18 @@ def shares(
     connection: Connection, target: str, vantage: str, starts: Sequence[datetime], step: timedelta
 ) -> tuple[Share, ...]:
     """One for each interval, of good answers evenly chosen; none of them where no usage tells of a cache."""
-    mine = and_(calls.c.target == target, calls.c.vantage == vantage, calls.c.good.is_(True))
-    when = (calls.c.at >= starts[0], calls.c.at < starts[-1] + step)
-    keys = connection.execute(
-        select(calls.c.run, calls.c.seq, calls.c.at).where(mine, *when).order_by(calls.c.at)
-    ).all()
-    every = max(-(-len(keys) // _MOST), 1)
-    chosen = {(row.run, row.seq): row.at for row in keys[::every]}
+    mine = and_(
+        calls.c.target == target,
+        calls.c.vantage == vantage,
+        calls.c.good.is_(True),
+        calls.c.at >= starts[0],
+        calls.c.at < starts[-1] + step,
+    )
+    every = -(-(connection.scalar(select(func.count()).where(mine)) or 1) // _MOST)
+    place = func.row_number().over(order_by=calls.c.at).label("place")
+    ranked = select(calls.c.run, calls.c.seq, calls.c.at, place).where(mine).subquery()
+    keys = connection.execute(select(ranked).where(ranked.c.place % every == 0))
+    chosen = {(row.run, row.seq): row.at for row in keys}
     found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for at, share in _told(connection, chosen):
         found[(at - starts[0]) // step].append(share)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import BigInteger, and_, func, select, type_coerce
 
 from probes.canary import AlertState
 from probes.kinds.length.cliff import Speed
@@ -36,6 +36,7 @@ _MOST, _LEAST = 96, 24
 """Intervals of a span: a phone has a few pixels for each."""
 _STEPS = tuple(timedelta(minutes=n) for n in (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440))
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
+_SPENT = ("requests", "input_tokens", "output_tokens", "usd")
 _ENOUGH, _MANY = 10, 100
 """Samples for a p90, and for a p99."""
 Seen = tuple[str, str]
@@ -221,20 +222,16 @@ def _spends(connection: Connection, seen: Seen, since: datetime, until: datetime
     """By the day: of runs that ended as they were settled, of others by their calls."""
     days: defaultdict[datetime, list[Spend]] = defaultdict(list)
     mine = and_(runs.c.target == seen[0], runs.c.vantage == seen[1], runs.c.at >= since, runs.c.at < until)
-    settled: Any = select(runs.c.at, *_columns(runs)).where(mine, runs.c.state == FINISHED)
-    sums = [func.sum(column).label(column.name) for column in _columns(calls)]
-    unsettled = (
-        select(runs.c.at, *sums)
-        .select_from(calls.join(runs, calls.c.run == runs.c.id))
-        .where(mine, runs.c.state != FINISHED)
-        .group_by(runs.c.id, runs.c.at)
-    )
-    for row in [*connection.execute(settled), *connection.execute(unsettled)]:
-        day = EPOCH + (row.at - EPOCH) // _DAY * _DAY
-        usd = None if row.usd is None else round(float(row.usd), 9)
-        days[day].append(Spend(int(row.requests), int(row.input_tokens), int(row.output_tokens), usd))
-    return {day: spending.total(spends) for day, spends in days.items()}
-
-
-def _columns(table: Any) -> list[Any]:
-    return [table.c[name] for name in ("requests", "input_tokens", "output_tokens", "usd")]
+    day = type_coerce(runs.c.at, BigInteger) // (_DAY // timedelta(microseconds=1))
+    by_calls = calls.join(runs, calls.c.run == runs.c.id)
+    for table, told, state in (
+        (runs, runs, runs.c.state == FINISHED),
+        (calls, by_calls, runs.c.state != FINISHED),
+    ):
+        sums = [func.sum(table.c[name]).label(name) for name in _SPENT]
+        query = select(day.label("day"), *sums).select_from(told).where(mine, state).group_by(day)
+        for row in connection.execute(query):
+            usd = None if row.usd is None else round(float(row.usd), 9)
+            spend = Spend(int(row.requests), int(row.input_tokens), int(row.output_tokens), usd)
+            days[EPOCH + int(row.day) * _DAY].append(spend)
+    return {at: spending.total(spends) for at, spends in days.items()}

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _KEPT, _SHARE, _WAIT = 15.0, 20.0, 4.0
-"""Seconds that a page is shown again; at least so many times as long as it took to make; for the first one that another
-reader has made.
-"""
+"""Seconds that a page is shown again; at least so many times as long as it took to make; that a reader waits for it."""
 
 
 class Answer(NamedTuple):
@@ -26,7 +24,7 @@ class Answer(NamedTuple):
 
 
 class Page:
-    """One that is made when somebody asks, by one reader at a time and seldom; the others get the one before.
+    """One that is made when somebody asks, one at a time and seldom; who would wait too long gets the one before.
 
     `make`: raises UsageError where what it is made of can't be read. `policy`: what it may load and run.
     """
@@ -40,27 +38,32 @@ class Page:
             "Cross-Origin-Resource-Policy": "same-origin",
             "Referrer-Policy": "no-referrer",
         }
-        self._making = threading.Lock()
+        self._lock = threading.Lock()
+        self._making: threading.Thread | None = None
         self._shown: Answer | None = None
         self._until = 0.0
 
     def __call__(self) -> Answer:
-        if not self._making.acquire(timeout=_WAIT if self._shown is None else 0):
-            return self._shown or Answer(503, b"being made, try again\n", {"Retry-After": "5"})
-        try:
-            if self._shown is None or time.monotonic() >= self._until:
-                self._shown = self._made()
-            return self._shown
-        finally:
-            self._making.release()
+        making = self._begun()
+        if making is not None:
+            making.join(_WAIT)
+        return self._shown or Answer(503, b"being made, try again\n", {"Retry-After": "5", "Refresh": "5"})
 
-    def _made(self) -> Answer:
+    def _begun(self) -> threading.Thread | None:
+        """What makes one, where one is due or under way."""
+        with self._lock:
+            if (self._making is None or not self._making.is_alive()) and time.monotonic() >= self._until:
+                self._making = threading.Thread(target=self._anew, name="page", daemon=True)
+                self._making.start()
+            return self._making
+
+    def _anew(self) -> None:
         began = time.monotonic()
         try:
-            return Answer(200, self._make(), self._headers)
+            self._shown = Answer(200, self._make(), self._headers)
         except UsageError as fault:
             said = " ".join(str(fault).split())
-            return Answer(503, f"no page: {said}\n".encode("utf-8", "replace"))
+            self._shown = Answer(503, f"no page: {said}\n".encode("utf-8", "replace"))
         finally:
             now = time.monotonic()
             self._until = now + max(_KEPT, _SHARE * (now - began))
