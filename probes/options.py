@@ -123,7 +123,9 @@ def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
         "--once", action="store_true", help="every entry once, whenever it is due, and end; for a cron job"
     )
     parser.add_argument("--entry", action="append", metavar="NAME", help="with --once, only this; repeatable")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="instead of the file's, for metrics")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="instead of the file's, for the page and metrics"
+    )
     parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
 
 

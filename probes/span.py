@@ -166,8 +166,8 @@ class Watched:
         met = [one for one in newest.values() if one.seconds is not None]
         return min(met, key=lambda one: one.seconds or 0.0, default=None)
 
-    def busiest(self) -> Hour | None:
-        """Where a token takes longest."""
+    def slowest(self) -> Hour | None:
+        """Where a token takes longest, of those hours whose limit in tokens is known."""
         known = [hour for hour in self.hours if hour.tokens is not None]
         return max(known, key=lambda hour: hour.tpot.p50 or 0.0, default=None)
 

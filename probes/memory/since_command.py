@@ -34,7 +34,9 @@ def run(arguments: Namespace) -> int:
             raise UsageError(
                 f"--target {arguments.target}: no run of it is stored{did_you_mean(arguments.target, known)}"
             )
-        span = memory.span(since, now, arguments.target)
+        newest = memory.stats().newest or now
+        until = newest + _LEAST if newest > now else now  # a canary in the lab's time is ahead of the clock
+        span = memory.span(since, until, arguments.target)
     with outputs.without_commands(sys.stdout):
         text.report(span, sys.stdout)
     for flag, report in (("markdown", text.markdown), ("html", page.report)):

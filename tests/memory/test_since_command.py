@@ -35,6 +35,15 @@ def test_nothing_measured_is_not_green(edgeprobe, seen):
     assert (said.code, said.out.splitlines()[-1]) == (0, "inconclusive: nothing was measured")
 
 
+def test_a_canary_in_lab_time_is_ahead_of_the_clock(edgeprobe, reports):
+    """What it saw last is shown all the same."""
+    at = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=5)
+    with Memory.open(now=lambda: at) as memory:
+        record(memory, run(at))
+    said = edgeprobe("report", "--since", "1h")
+    assert said.out.splitlines()[-1] == f"pass: 1 case, nothing wrong, last asked {at:%Y-%m-%d %H:%M}"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -184,7 +184,7 @@ def test_a_percentile_of_too_few_is_not_there():
 
 def test_the_cliff_needs_both_its_figures():
     """The speed at that hour, and a limit that the newest measurement met."""
-    said = "At the busiest hour of the last 7 days, 23:00-00:00 UTC, a non-streaming answer above about 360 tokens is cut"
+    said = "At the slowest hour of the last 7 days, 23:00-00:00 UTC, a non-streaming answer above about 360 tokens is cut"
     assert said in one_line(page.report, span(GOOD))
     assert said in one_line(text.report, span(GOOD))
     gone = replace(GOOD, cutoffs=(*GOOD.cutoffs, replace(GOOD.cutoffs[0], seconds=None, held=150.0)))

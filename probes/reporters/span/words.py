@@ -143,13 +143,13 @@ def cutoff(one: Cutoff) -> str:
 
 def cliff(one: Watched) -> str | None:
     """From how many tokens on an answer is lost at the worst hour; only where both speed and limit were measured."""
-    hour, limit = one.busiest(), one.bound()
+    hour, limit = one.slowest(), one.bound()
     if hour is None or hour.tokens is None or limit is None or limit.seconds is None:
         return None
     return (
-        f"At the busiest hour of the last 7 days, {clock(hour.hour)} UTC, a non-streaming answer above "
-        f"{tokens(hour.tokens)} tokens is cut: {percentiles(hour.tpot, ' a token')}, and the limit is {limit.seconds:.1f} s "
-        f"({limit.case}, measured {when(limit.at)} UTC)."
+        f"At the slowest hour of the last 7 days, {clock(hour.hour)} UTC, a non-streaming answer above "
+        f"{tokens(hour.tokens)} tokens is cut: {duration(hour.tpot.p50 or 0.0)} a token (p50, n {hour.tpot.n:,}), and the limit "
+        f"is {limit.seconds:.1f} s ({limit.case}, measured {when(limit.at)} UTC)."
     )
 
 
