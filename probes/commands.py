@@ -109,6 +109,14 @@ def report(arguments: Namespace) -> int:
     from probes.stored import load
 
     outputs.check(arguments)
+    if (arguments.run is None) is (arguments.since is None):
+        raise UsageError("report: takes a RUN or --since TIME, such as --since 7d")
+    if arguments.since is not None:
+        from probes.memory.since_command import run as told
+
+        return told(arguments)
+    if arguments.target is not None:
+        raise UsageError("--target: goes with --since")
     fired_command.check(arguments, "rejudge")
     stored = load(arguments.run, arguments.db)
     outputs.spare(store.path_of(arguments.run), arguments)

@@ -92,7 +92,9 @@ def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
         "--once", action="store_true", help="every entry once, whenever it is due, and end; for a cron job"
     )
     parser.add_argument("--entry", action="append", metavar="NAME", help="with --once, only this; repeatable")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="instead of the file's, for metrics")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="instead of the file's, for the page and metrics"
+    )
     parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
 
 
@@ -142,8 +144,16 @@ def _during(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(commands, "report", "show a stored run again")
-    parser.add_argument("run", metavar="RUN", help="its id, or a file")
+    parser = _command(
+        commands, "report", "show a stored run again, or how targets did since a time and what is wrong now"
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="its id, or a file")
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        help="instead of a run: what a canary saw since then, such as 7d, 36h or 2026-11-30T14:05:00Z",
+    )
+    parser.add_argument("--target", metavar="NAME", help="with --since, only this one (default: all)")
     parser.add_argument(
         "--rejudge",
         action="store_true",

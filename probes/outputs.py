@@ -61,15 +61,20 @@ def show(run: Run, arguments: Namespace, changes: Changes | None = None) -> None
         raise UsageError("; ".join(faults))
 
 
+def write(flag: str, name: str, text: str) -> None:
+    """To the file of a flag."""
+    try:
+        Path(name).write_text(text, "utf-8")
+    except OSError as fault:
+        raise UsageError(f"--{flag} {name}: {fault.strerror}") from None
+
+
 def write_json(text: str, name: str) -> None:
     """To the file of `--json`, or standard output."""
     if name == "-":
         sys.stdout.write(text)
-        return
-    try:
-        Path(name).write_text(text, "utf-8")
-    except OSError as fault:
-        raise UsageError(f"--json {name}: {fault.strerror}") from None
+    else:
+        write("json", name, text)
 
 
 def spare(path: Path, arguments: Namespace) -> None:

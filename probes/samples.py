@@ -51,7 +51,7 @@ def sample(exchange: Exchange) -> Sample:
         name for name, at in marks.items() if any(mark is not None and stalled(exchange, mark) for mark in at)
     }
     connection = exchange.conditions.get("connection")
-    cached = cached_share(exchange)
+    cached = cached_share(exchange.facts.get("usage") or {})
     return Sample(
         ttft=_kept(ttft, "ttft", late),
         tpot=_kept(per_token, "tpot", late),
@@ -78,7 +78,10 @@ def stalled(exchange: Exchange, at: float) -> tuple[float, float] | None:
 
 def counted(exchange: Exchange) -> int | None:
     """Output tokens in the server's usage."""
-    usage = exchange.facts.get("usage") or {}
+    return _output(exchange.facts.get("usage") or {})
+
+
+def _output(usage: Mapping[str, Any]) -> int | None:
     return _count(usage, "completion_tokens", "output_tokens")
 
 
@@ -104,14 +107,13 @@ def tpot(exchange: Exchange, tokens: int | None) -> float | None:
     return (line.last_token - line.first_token) / (tokens - 1)
 
 
-def cached_share(exchange: Exchange) -> tuple[int, int] | None:
+def cached_share(usage: Mapping[str, Any]) -> tuple[int, int] | None:
     """(Prompt tokens that came from a cache, prompt tokens), where the usage tells of both and there was an answer: one
     of no token was often given up, and its repeat finds what it left in the cache.
 
     OpenAI's `prompt_tokens` and `input_tokens` hold those of the cache already, Anthropic's `input_tokens` are what came
     neither from it nor went into it: https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
     """
-    usage: Mapping[str, Any] = exchange.facts.get("usage") or {}
     prompt = _count(usage, "prompt_tokens", "input_tokens")
     details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
     cached = _count(details, "cached_tokens") if isinstance(details, dict) else None
@@ -119,7 +121,7 @@ def cached_share(exchange: Exchange) -> tuple[int, int] | None:
         cached = _count(usage, "cache_read_input_tokens")
         if prompt is not None and cached is not None:
             prompt += cached + (_count(usage, "cache_creation_input_tokens") or 0)
-    if prompt is None or cached is None or cached > prompt or counted(exchange) == 0:
+    if prompt is None or cached is None or cached > prompt or _output(usage) == 0:
         return None
     return cached, prompt
 

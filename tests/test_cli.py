@@ -38,7 +38,7 @@ FLAGS = {
     "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive"},
     "plan": TARGET | CHOICE | GATE,
     "compare": {"--target", "--slower", "--json", "--markdown", "--db"},
-    "report": REPORTS | {"--rejudge", "--db", "--fired", "--zone", "--token-env"},
+    "report": REPORTS | {"--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
     "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),

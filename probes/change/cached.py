@@ -59,7 +59,7 @@ def _counted(runs: Sequence[Run]) -> dict[Where, list[tuple[int, int]]]:
             if call.last is None or not plain(call) or not is_good(call):
                 continue
             mine = found.setdefault((call.case, call.trial.client, call.trial.route), [])
-            tokens = cached_share(call.last)
+            tokens = cached_share(call.last.facts.get("usage") or {})
             if tokens is not None and tokens[1]:
                 mine.append(tokens)
     return found

@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError as missing:
     raise UsageError(f"the canary's memory needs {missing.name}: pip install 'edgeprobe[watch]'") from None
 
-from probes.memory import cut_off, loading, nouns, recording, retention, rollups, schema, spending
+from probes.memory import cut_off, loading, nouns, recording, retention, rollups, schema, spans, spending
 from probes.memory.alone import alone
 from probes.memory.database import Database
 from probes.memory.outcomes import Outcome
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from probes.memory.rollups import Grain, Rollup
     from probes.model import Run, Sink, Spend
+    from probes.span import Span
 
 __all__ = ["Memory", "Outcome", "Pruned", "Stats"]
 
@@ -275,6 +276,12 @@ class Memory:
         """How a target did for each client in each minute, hour or day (UTC) that began in that time."""
         with self._database.reading() as connection:
             return rollups.read(connection, grain, since, until, target=target, client=client)
+
+    def span(self, since: datetime, until: datetime, target: str | None = None) -> Span:
+        """What a page tells of that time, and what is wrong at its end."""
+        alerts, marks = self.alerts(open_only=False), self.marks(since, until)
+        with self._database.reading() as connection:
+            return spans.span(connection, since, until, target, alerts, marks)
 
     def prune(self, now: datetime, *, raw_days: float = RAW_DAYS, failed_days: float = FAILED_DAYS) -> Pruned:
         """Forget what is old: runs after `raw_days`, those with a failure after `failed_days`; figures by the day stay."""

@@ -28,14 +28,14 @@ def style(*, plots: bool) -> str:
 
 
 @cache
-def scripts() -> tuple[str, ...]:
-    return asset("uplot/uPlot.iife.min.js"), asset("script.js")
+def scripts(script: str) -> tuple[str, ...]:
+    return asset("uplot/uPlot.iife.min.js"), asset(script)
 
 
 @cache
-def policy(*, plots: bool) -> str:
+def policy(*, plots: bool, script: str) -> str:
     """Nothing is loaded from anywhere, and nothing runs but what is named here by its digest."""
-    ours = " ".join(map(_source, scripts())) if plots else "'none'"
+    ours = " ".join(map(_source, scripts(script))) if plots else "'none'"
     allowed = f"style-src {_source(style(plots=plots))}; script-src {ours}"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 

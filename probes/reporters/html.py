@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.redact import safe_text
-from probes.reporters.assets import policy, scripts, style
+from probes.reporters.assets import scripts
 from probes.reporters.axes import plots, tracks
 from probes.reporters.calls import MARKS, by_case, call_section
 from probes.reporters.columns import columns
 from probes.reporters.figures import group, lines, plotted, text
+from probes.reporters.frame import head
 from probes.reporters.judged import as_judged
 from probes.reporters.tracks import Track, by_id
 from probes.reporters.words import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from probes.model import Finding, Run
     from probes.reporters.tracks import Seen
 
+SCRIPT = "script.js"
 _WIDTH = 100
 _LINKS = 8
 
@@ -60,7 +62,7 @@ def report(run: Run, out: TextIO) -> None:
     numbers = {name: number for number, name in enumerate(dict.fromkeys(drawn))}
     elsewhere = _Pictured(seen, calls, numbers)
     parts = [
-        _head(run, plots=bool(numbers)),
+        head(headline(run), plots=bool(numbers), script=SCRIPT),
         _about(run),
         _table(run, findings),
         *(_article(finding, number, elsewhere) for number, finding in enumerate(findings, 1)),
@@ -71,21 +73,6 @@ def report(run: Run, out: TextIO) -> None:
         ("</body>", "</html>"),
     ]
     out.writelines(f"{line}\n" for part in parts for line in part)
-
-
-def _head(run: Run, *, plots: bool) -> Iterator[str]:
-    yield "<!doctype html>"
-    yield '<html lang="en">'
-    yield "<head>"
-    yield '<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy(plots=plots)}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>edgeprobe {text(headline(run))}</title>"
-    yield f"<style>{style(plots=plots)}</style>"
-    yield "</head>"
-    yield "<body>"
-    yield "<main>"
 
 
 def _about(run: Run) -> Iterator[str]:
@@ -175,5 +162,5 @@ def _drawing(elsewhere: _Pictured) -> Iterator[str]:
         return
     numbers = [columns(Track("", 0.0, elsewhere.seen[name].exchange)) for name in elsewhere.columns]
     yield f'<script type="application/json" id="columns">{json.dumps(numbers, separators=(",", ":"))}</script>'
-    for script in scripts():
+    for script in scripts(SCRIPT):
         yield f"<script>{script}</script>"

@@ -1,7 +1,7 @@
-"""How do Prometheus and an orchestrator ask the canary how it is?
+"""How do Prometheus, an orchestrator and people ask the canary how it is?
 
-Three paths, read only: `/metrics`, `/healthz` (is it alive) and `/readyz` (does it watch). Nothing else is told, and of
-what is wrong with it no more than the words that were given.
+Four paths, read only: `/metrics`, `/healthz` (is it alive), `/readyz` (does it watch), and `/`, a page for people. Nothing
+else is told, and of what is wrong with it no more than the words that were given.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from probes.errors import UsageError
+from probes.sinks.page import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
     from typing import Any, Self
+
+    Pages = dict[str, Callable[[], Answer]]
 
 _PATIENCE = 5.0
 """Seconds for one request; a reader that is slower is cut off."""
@@ -38,14 +41,17 @@ def serve(
     metrics: Shown,
     ready: Callable[[], str | None],
     healthy: Callable[[], str | None],
+    page: Callable[[], Answer] | None = None,
 ) -> Served:
     """`listen`: HOST:PORT, IPv6 in brackets; port 0 takes a free one. UsageError where it cannot be had."""
     host, port = _address(listen)
-    pages: dict[str, Callable[[], tuple[int, bytes]]] = {
-        "/metrics": lambda: (200, metrics.text()),
+    pages: Pages = {
+        "/metrics": lambda: Answer(200, metrics.text()),
         "/healthz": lambda: _told(healthy()),
         "/readyz": lambda: _told(ready()),
     }
+    if page is not None:
+        pages["/"] = page
     try:
         return Served(host, port, pages)
     except OSError as fault:
@@ -63,16 +69,16 @@ def _address(listen: str) -> tuple[str, int]:
     return host, port
 
 
-def _told(wrong: str | None) -> tuple[int, bytes]:
+def _told(wrong: str | None) -> Answer:
     if wrong is None:
-        return 200, b"ok\n"
-    return 503, (" ".join(wrong.split()) + "\n").encode("utf-8", "replace")
+        return Answer(200, b"ok\n")
+    return Answer(503, (" ".join(wrong.split()) + "\n").encode("utf-8", "replace"))
 
 
 class Served:
     """A listening endpoint on a thread of its own, until it is closed."""
 
-    def __init__(self, host: str, port: int, pages: dict[str, Callable[[], tuple[int, bytes]]]) -> None:
+    def __init__(self, host: str, port: int, pages: Pages) -> None:
         self._server = _Server(host, port, pages)
         self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
         self._thread.start()
@@ -102,7 +108,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, host: str, port: int, pages: dict[str, Callable[[], tuple[int, bytes]]]) -> None:
+    def __init__(self, host: str, port: int, pages: Pages) -> None:
         self.address_family = socket.AF_INET6 if _is_ipv6(host) else socket.AF_INET
         self.pages = pages
         self._free = BoundedSemaphore(_AT_ONCE)
@@ -156,30 +162,34 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         page = self.server.pages.get(self.path.partition("?")[0])
-        status, body = page() if page is not None else (404, b"not found\n")
-        self._answer(status, body)
+        self._answer(page() if page is not None else Answer(404, b"not found\n"))
 
     do_HEAD = do_GET  # noqa: N815 - the name that the library calls
 
     def send_error(self, code: int, *_said: str | None) -> None:
         """In our own words: the library's page would echo the request."""
-        self._answer(405 if code == 501 else code, b"only GET\n" if code == 501 else b"bad request\n")
+        told = (
+            Answer(405, b"only GET\n", {"Allow": "GET, HEAD"})
+            if code == 501
+            else Answer(code, b"bad request\n")
+        )
+        self._answer(told)
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _answer(self, told: Answer) -> None:
         self.close_connection = True
-        self.send_response_only(status)
-        for name, value in (
-            ("Content-Type", _PLAIN),
-            ("Content-Length", str(len(body))),
-            ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
-        ):
+        self.send_response_only(told.status)
+        headers = {
+            "Content-Type": _PLAIN,
+            "Content-Length": str(len(told.body)),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            **told.headers,
+        }
+        for name, value in headers.items():
             self.send_header(name, value)
-        if status == 405:
-            self.send_header("Allow", "GET, HEAD")
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(told.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's own name
         """A scrape is no news."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -13,8 +14,11 @@ from probes.clock import Clock
 from probes.credentials import Secrets
 from probes.errors import UsageError, did_you_mean
 from probes.memory import Memory
+from probes.reporters.assets import policy
+from probes.reporters.span.page import SCRIPT, report
 from probes.sinks.metrics import Metrics
 from probes.sinks.notify import notify
+from probes.sinks.page import Page
 from probes.sinks.served import serve
 from probes.sinks.webhook import webhook
 from probes.target_flags import refuse_scaled
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
 
 _TELL, _RARELY = 2.0, 10.0
 """Machine seconds between two times of what is done beside the turns."""
+_SHOWN = timedelta(days=7)
+"""By the page that is served."""
 
 
 def run(arguments: Namespace) -> int:
@@ -131,16 +137,24 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
     with ExitStack() as stack:
         where = "no metrics"
         if listen is not None:
+            page = Page(lambda: _page(parts, wall), policy(plots=True, script=SCRIPT))
             served = stack.enter_context(
-                serve(listen, parts.metrics, watch.ready, lambda: _unwell(watch, parts))
+                serve(listen, parts.metrics, watch.ready, lambda: _unwell(watch, parts), page)
             )
-            where = f"http://{served.address}/metrics"
+            where = f"http://{served.address}/ and /metrics"
         _dead_man(watched, wall, lambda: _unwell(watch, parts), stack)
         targets = ", ".join(sorted({entry.target for entry in watched.canary.entries}))
         n = len(watched.canary.entries)
         sys.stdout.write(f"watching {n} {'entry' if n == 1 else 'entries'} on {targets}; {where}\n")
         sys.stdout.flush()
         return watch.run()
+
+
+def _page(parts: Parts, wall: Wall) -> bytes:
+    """What was seen in the last days."""
+    now, out = wall.now(), io.StringIO()
+    report(parts.memory.span(now - _SHOWN, now), out)
+    return out.getvalue().encode("utf-8", "replace")
 
 
 def _unwell(watch: Watch, parts: Parts) -> str | None:

@@ -130,7 +130,7 @@ class Daily:
 
 @dataclass(frozen=True)
 class Canary:
-    """`database`: a SQLAlchemy URL with `$NAME` for what a variable holds, `None` is SQLite beside the reports; `listen: None` serves no metrics; `control` is an address that is
+    """`database`: a SQLAlchemy URL with `$NAME` for what a variable holds, `None` is SQLite beside the reports; `listen: None` serves no page and no metrics; `control` is an address that is
     not the target's; `link` is put into alerts, with `{run}` in it; `must_fail: None` never tries whether detection
     still works.
     """

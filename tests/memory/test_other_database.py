@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from labruns import refused_port
 from memories import BLOCKED, NOW, alert, events, notice, pause, record, run, turn
+from memory.weeks import SINCE, UNTIL, filled
 
 from probes.canary import Mark
 from probes.errors import UsageError
@@ -158,3 +159,18 @@ def test_a_server_that_is_not_there(reports):
     with refused_port() as port, pytest.raises(UsageError) as said:
         Memory.open(f"postgresql+psycopg://me:hunter22@127.0.0.1:{port}/x")
     assert str(said.value).startswith(f"cannot open postgresql+psycopg://me:***@127.0.0.1:{port}/x: ")
+
+
+@pytest.mark.real
+def test_postgresql_tells_the_same_of_a_week(server, tmp_path):
+    """Outcomes, speeds, cutoffs, cache, spend and what is wrong now."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE week")
+    told = []
+    for url in (server.replace("/postgres?", "/week?"), f"sqlite:///{tmp_path}/week.db"):
+        with filled(url, every=12 * HOUR, blocked_now=True) as memory:
+            told.append(memory.span(SINCE, UNTIL))
+            assert memory.errors == 0
+    assert told[0] == told[1]
+    assert [len(one.cutoffs) > 0 and len(one.shares) > 0 for one in told[0].watched] == [True]

@@ -189,9 +189,9 @@ def test_kill_9_at_any_moment_tells_nothing_twice(watch, lab, webhook):
 
 
 def test_it_says_how_it_is(watch):
-    """Over HTTP: that it is well, that it watches, and what came of its turns."""
+    """Over HTTP: that it is well, that it watches, and what came of its turns; for people on a page."""
     child = watch()
-    at = until_said(child, r"on lab; (http://\S+)/metrics")[1]
+    at = until_said(child, r"on lab; (http://\S+)/ and /metrics")[1]
     until_said(child, "short  pass")
 
     def page(path):
@@ -202,6 +202,8 @@ def test_it_says_how_it_is(watch):
     shown = page("/metrics")[1]
     assert 'edgeprobe_turns_total{conclusive="yes",entry="short",verdict="pass"}' in shown
     assert "edgeprobe_config_last_reload_successful 1.0" in shown
+    title = re.search("<title>edgeprobe (.*)</title>", page("/")[1])[1]
+    assert re.match("(pass|warn): .*last asked", title)
     assert end(child)[0] == 0
 
 

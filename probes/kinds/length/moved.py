@@ -35,7 +35,7 @@ _ROOM = 1.5
 """Times the hold: of a server that is faster tonight the answer is still as long."""
 _GIVEN_UP = 1.01
 """Times the hold."""
-_MODE = "mode=known"
+MODE = "mode=known"
 _ROUNDED = 0.05
 """Seconds."""
 _PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
@@ -61,13 +61,13 @@ def recalls(case: Case) -> Recall | None:
     """The cutoff of the same case in full, whose id is this one's without the mode."""
     if case.params["mode"] != "known" or case.params["known"] is not None:
         return None
-    full = "/".join(part for part in case.id.split("/") if part != _MODE)
+    full = "/".join(part for part in case.id.split("/") if part != MODE)
     path = _PATHS[endpoint_of(case)]
-    return Recall(full, "cutoff", "known", lambda finding, exchanges: _fits(finding, exchanges, path))
+    return Recall(full, "cutoff", "known", lambda finding, exchanges: of_plain(finding, exchanges, path))
 
 
-def _fits(finding: Mapping[str, Any], exchanges: Mapping[str, Any], path: str) -> bool:
-    """Its cutoff is the age at which something that was not streamed ended, at the same endpoint: a stream's end or the
+def of_plain(finding: Mapping[str, Any], exchanges: Mapping[str, Any], path: str = "") -> bool:
+    """Its cutoff is the age at which something that was not streamed ended, at this endpoint: a stream's end or the
     length of a silence is no question to one plain answer.
     """
     figure = finding["figures"]["cutoff"]

@@ -1,0 +1,237 @@
+"""What happened in a stretch of time, to whom, and what is wrong now?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+from sqlalchemy import BigInteger, and_, func, select, type_coerce
+
+from probes.canary import AlertState
+from probes.kinds.length.cliff import Speed
+from probes.memory import rollups, schema, spending
+from probes.memory.columns import EPOCH
+from probes.memory.limits import cutoffs
+from probes.memory.recording import FINISHED
+from probes.memory.schema import calls, runs
+from probes.memory.shares import shares
+from probes.memory.troubles import troubles
+from probes.model import Spend
+from probes.span import Cell, Hour, Point, Span, Strip, Watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from probes.canary import Alert, Mark
+    from probes.memory.rollups import Grain, Rollup
+    from probes.span import Cutoff
+
+_MOST, _LEAST = 96, 24
+"""Intervals of a span: a phone has a few pixels for each."""
+_STEPS = tuple(timedelta(minutes=n) for n in (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440))
+_WEEK, _DAY = timedelta(days=7), timedelta(days=1)
+_SPENT = ("requests", "input_tokens", "output_tokens", "usd")
+_ENOUGH, _MANY = 10, 100
+"""Samples for a p90, and for a p99."""
+Seen = tuple[str, str]
+"""A target and a vantage, "" for none."""
+
+
+def step_of(length: timedelta, *usually: timedelta | None) -> timedelta:
+    """The shortest of those that people count in, or so many days; no shorter than what lies between two runs, where
+    that leaves enough of them.
+    """
+    apart = [1.5 * each for each in usually if each is not None]
+    wanted = max(length / _MOST, min(max(apart, default=timedelta(0)), length / _LEAST))
+    return next((step for step in _STEPS if step >= wanted), -(-wanted // _DAY) * _DAY)
+
+
+def span(
+    connection: Connection,
+    since: datetime,
+    until: datetime,
+    target: str | None,
+    alerts: Iterable[Alert],
+    marks: Iterable[Mark],
+) -> Span:
+    """Of one target or of all that were asked since then; of a memory that is younger, from its first run on."""
+    since = max(since, min(_first(connection, target) or since, until - timedelta(hours=1)))
+    begun = _begun(connection, since, until, target)
+    step = step_of(until - since, *map(_usually, begun.values()))
+    begin = EPOCH + (since - EPOCH) // step * step
+    grain: Grain = "day" if step >= _DAY else "hour" if step >= timedelta(hours=1) else "minute"
+    figures = _grouped(rollups.read(connection, grain, begin, until, target=target))
+    lately = max(begin, until - _WEEK).replace(minute=0, second=0, microsecond=0)
+    hourly = _grouped(rollups.read(connection, "hour", lately, until, target=target))
+    shown = Span(begin, until, step)
+    starts = shown.starts()
+    watched = [
+        _watched(connection, seen, begun.get(seen, []), figures[seen], hourly[seen], starts, step)
+        for seen in sorted({*figures, *begun})
+    ]
+    mine = [alert for alert in alerts if target is None or alert.key.target == target]
+    return replace(
+        shown,
+        watched=tuple(watched),
+        alerts=tuple(alert for alert in mine if alert.state is AlertState.OPEN),
+        ended=tuple(
+            alert for alert in mine if alert.resolved is not None and begin <= alert.resolved < until
+        ),
+        marks=tuple(
+            mark for mark in marks if begin <= mark.at and (target is None or mark.target in {None, target})
+        ),
+    )
+
+
+def _first(connection: Connection, target: str | None) -> datetime | None:
+    """When the first run of all began, also of those that were forgotten: to the day."""
+    mine = {
+        table: [table.c.target == target] if target is not None else [] for table in (runs, schema.rollups)
+    }
+    begun: datetime | None = connection.scalar(select(func.min(runs.c.at)).where(*mine[runs]))
+    rolled: datetime | None = connection.scalar(
+        select(func.min(schema.rollups.c.at)).where(*mine[schema.rollups])
+    )
+    if begun is None or rolled is None:
+        return begun or rolled
+    return begun if rolled >= EPOCH + (begun - EPOCH) // _DAY * _DAY else rolled
+
+
+def _grouped(rows: Iterable[Rollup]) -> defaultdict[Seen, list[Rollup]]:
+    found: defaultdict[Seen, list[Rollup]] = defaultdict(list)
+    for row in rows:
+        found[row.target, row.vantage or ""].append(row)
+    return found
+
+
+def _begun(
+    connection: Connection, since: datetime, until: datetime, target: str | None
+) -> dict[Seen, list[datetime]]:
+    """When runs began."""
+    where = [
+        runs.c.at >= since,
+        runs.c.at < until,
+        *([runs.c.target == target] if target is not None else []),
+    ]
+    found: dict[Seen, list[datetime]] = defaultdict(list)
+    for row in connection.execute(
+        select(runs.c.target, runs.c.vantage, runs.c.at).where(*where).order_by(runs.c.at)
+    ):
+        found[row.target, row.vantage].append(row.at)
+    return found
+
+
+def _watched(
+    connection: Connection,
+    seen: Seen,
+    begun: Sequence[datetime],
+    figures: Sequence[Rollup],
+    hourly: Sequence[Rollup],
+    starts: Sequence[datetime],
+    step: timedelta,
+) -> Watched:
+    since, until = starts[0], starts[-1] + step
+    met = cutoffs(connection, *seen, since, until)
+    wrong, cases = troubles(connection, *seen, since, until)
+    spends = _spends(connection, seen, since, until)
+    bare = Watched(
+        target=seen[0],
+        vantage=seen[1] or None,
+        strips=_strips(figures, starts, step),
+        ttft=_points(figures, "ttft", starts, step),
+        tpot=_points(figures, "tpot", starts, step),
+        cutoffs=met,
+        hours=(),
+        shares=shares(connection, *seen, starts, step),
+        spends=tuple(sorted(spends.items())),
+        spent=spending.total(spends.values()),
+        troubles=wrong,
+        cases=cases,
+        answers=sum(row.good for row in figures),
+        asked=begun[-1] if begun else None,
+        usually=_usually(begun),
+    )
+    return _with_hours(bare, hourly)
+
+
+def _usually(begun: Sequence[datetime]) -> timedelta | None:
+    """The longer half of what lies between two runs: suites that are due together begin together."""
+    apart = sorted(after - before for before, after in pairwise(begun))
+    longer = apart[len(apart) // 2 :]
+    return timedelta(seconds=median(gap.total_seconds() for gap in longer)) if longer else None
+
+
+def _strips(rows: Sequence[Rollup], starts: Sequence[datetime], step: timedelta) -> tuple[Strip, ...]:
+    found: dict[str, list[Cell]] = {}
+    for row in rows:
+        cells = found.setdefault(row.client, [Cell()] * len(starts))
+        at = (row.at - starts[0]) // step
+        cells[at] += Cell(row.n, row.good, row.limited)
+    return tuple(Strip(client, tuple(cells)) for client, cells in sorted(found.items()))
+
+
+def _points(
+    rows: Iterable[Rollup], clock: str, starts: Sequence[datetime], step: timedelta
+) -> tuple[Point, ...]:
+    sums = [rollups.Histogram()] * len(starts)
+    for row in rows:
+        at = (row.at - starts[0]) // step
+        sums[at] = sums[at] + getattr(row, clock)
+    return tuple(map(_point, sums))
+
+
+def _point(samples: rollups.Histogram) -> Point:
+    n = samples.n
+    return Point(
+        n,
+        samples.quantile(0.5) if n else None,
+        samples.quantile(0.9) if n >= _ENOUGH else None,
+        samples.quantile(0.99) if n >= _MANY else None,
+    )
+
+
+def _with_hours(watched: Watched, hourly: Sequence[Rollup]) -> Watched:
+    """What it is at each hour of the day, and which answer is then too long."""
+    ttft: defaultdict[int, rollups.Histogram] = defaultdict(rollups.Histogram)
+    tpot: defaultdict[int, rollups.Histogram] = defaultdict(rollups.Histogram)
+    for row in hourly:
+        ttft[row.at.hour] += row.ttft
+        tpot[row.at.hour] += row.tpot
+    limit = watched.bound()
+    hours = []
+    for hour in range(24):
+        first, each = _point(ttft[hour]), _point(tpot[hour])
+        hours.append(Hour(hour, first, each, _longest(limit, first, each)))
+    return replace(watched, hours=tuple(hours) if any(hour.tpot.n for hour in hours) else ())
+
+
+def _longest(limit: Cutoff | None, ttft: Point, tpot: Point) -> int | None:
+    """Of the middle one of that hour's answers; the figures are up to a tenth too long, so this is rather too low."""
+    if limit is None or limit.seconds is None or tpot.n < _ENOUGH:
+        return None
+    return Speed(ttft.p50, tpot.p50).longest(limit.low if limit.low is not None else limit.seconds)
+
+
+def _spends(connection: Connection, seen: Seen, since: datetime, until: datetime) -> dict[datetime, Spend]:
+    """By the day: of runs that ended as they were settled, of others by their calls."""
+    days: defaultdict[datetime, list[Spend]] = defaultdict(list)
+    mine = and_(runs.c.target == seen[0], runs.c.vantage == seen[1], runs.c.at >= since, runs.c.at < until)
+    day = type_coerce(runs.c.at, BigInteger) // (_DAY // timedelta(microseconds=1))
+    by_calls = calls.join(runs, calls.c.run == runs.c.id)
+    for table, told, state in (
+        (runs, runs, runs.c.state == FINISHED),
+        (calls, by_calls, runs.c.state != FINISHED),
+    ):
+        sums = [func.sum(table.c[name]).label(name) for name in _SPENT]
+        query = select(day.label("day"), *sums).select_from(told).where(mine, state).group_by(day)
+        for row in connection.execute(query):
+            usd = None if row.usd is None else round(float(row.usd), 9)
+            spend = Spend(int(row.requests), int(row.input_tokens), int(row.output_tokens), usd)
+            days[EPOCH + int(row.day) * _DAY].append(spend)
+    return {at: spending.total(spends) for at, spends in days.items()}

@@ -1,0 +1,94 @@
+"""What is not as it should be, as each case was last asked through each client?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, select
+
+from probes.memory.schema import findings, outcomes, runs
+from probes.model import Layer, Verdict
+from probes.span import Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from sqlalchemy.engine import Connection, Row
+
+_ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN)
+
+
+def troubles(
+    connection: Connection, target: str, vantage: str, since: datetime, until: datetime
+) -> tuple[tuple[Trouble, ...], int]:
+    """The worst first, without what is accepted; and how many cases there are, good ones too."""
+    asked: defaultdict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
+    for row in _newest(connection, target, vantage, since, until):
+        asked[row.run, row.case_id].append(row)
+    said = _said(connection, {run for run, _ in asked})
+    groups: defaultdict[Trouble, list[str]] = defaultdict(list)
+    for (run, case), rows in asked.items():
+        for one, clients in _troubles(rows, said.get((run, case), ())):
+            groups[one] += clients
+    found = [replace(one, clients=tuple(dict.fromkeys(clients))) for one, clients in groups.items()]
+    found.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients))
+    return tuple(found), len({case for _, case in asked})
+
+
+def _newest(
+    connection: Connection, target: str, vantage: str, since: datetime, until: datetime
+) -> Sequence[Row[Any]]:
+    """The last outcome of each case and client."""
+    mine = and_(
+        outcomes.c.target == target, runs.c.vantage == vantage, outcomes.c.at >= since, outcomes.c.at < until
+    )
+    told = outcomes.join(runs, outcomes.c.run == runs.c.id)
+    last = (
+        select(outcomes.c.case_id, outcomes.c.client, func.max(outcomes.c.at).label("at"))
+        .select_from(told)
+        .where(mine)
+        .group_by(outcomes.c.case_id, outcomes.c.client)
+        .subquery()
+    )
+    same = and_(*(outcomes.c[name] == last.c[name] for name in ("case_id", "client", "at")))
+    query = select(outcomes).select_from(told.join(last, same)).where(mine)
+    return connection.execute(query.order_by(outcomes.c.case_id, outcomes.c.n)).all()
+
+
+def _said(connection: Connection, names: set[str]) -> dict[tuple[str, str], list[Row[Any]]]:
+    """The findings by run and case."""
+    found: defaultdict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
+    query = select(findings).where(findings.c.run.in_(names)).order_by(findings.c.n)
+    for row in connection.execute(query):
+        found[row.run, row.case_id].append(row)
+    return found
+
+
+def _troubles(rows: Sequence[Row[Any]], said: Sequence[Row[Any]]) -> Iterator[tuple[Trouble, list[str]]]:
+    """Of one case in one run, for those clients that were not asked again since."""
+    if not said:  # cut off before anything was judged
+        yield _trouble(rows[0], rows[0], ""), [row.client for row in rows]
+    for finding in said:
+        clients = [row.client for row in rows if finding.client in {None, row.client}]
+        if finding.client is None:  # of those that its code is the outcome of, where it is
+            clients = [row.client for row in rows if row.code == finding.code] or clients
+        if clients and finding.verdict in _ORDER and not finding.accepted:
+            yield _trouble(rows[0], finding, finding.document["title"]), clients
+
+
+def _trouble(outcome: Row[Any], told: Row[Any], title: str) -> Trouble:
+    return Trouble(
+        outcome.at,
+        outcome.run,
+        outcome.case_id,
+        (),
+        told.code,
+        Verdict(told.verdict),
+        Layer(told.layer),
+        told.product,
+        told.vendor_code,
+        title,
+    )

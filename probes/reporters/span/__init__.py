@@ -1,0 +1,1 @@
+"""A stretch of time in each format: what is wrong now, and how it went until then."""

@@ -1,0 +1,97 @@
+"""How did each client fare, interval by interval, told by shape and not by colour alone?"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from probes.reporters.figures import text
+from probes.reporters.span.words import good_share, interval, outcome
+from probes.span import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from probes.span import Cell, Span, Strip
+
+KEY = (
+    ("good", "▄", "all good"),
+    ("failed", "█", "failed; the longer, the more of them"),
+    ("limited", "▫", "held back on our own key alone"),
+    ("nothing", "▁", "nothing measured"),
+    ("mark", "│", "a marked change"),
+)
+_LOW = 40.0
+"""Percent of the height of a cell that is good."""
+_TICKS = 8
+
+
+def strips(span: Span, found: tuple[Strip, ...]) -> Iterator[str]:
+    """The worst first."""
+    ordered = sorted(found, key=lambda strip: (-strip.whole.failing, strip.client))
+    yield '<div class="strips">'
+    for strip in ordered:
+        said = f"{good_share(strip.whole)}: {outcome(strip.whole)}"
+        blank = sum(cell.state is State.NOTHING for cell in strip.cells)
+        gaps = f"; nothing in {blank} of {len(strip.cells)} intervals" if blank else ""
+        yield f'<p class="who">{text(strip.client)} <span class="soft">{said}{gaps}</span></p>'
+        yield f'<svg class="strip" role="img" aria-label="{text(strip.client)}: {said}{gaps}">'
+        for at, cell in zip(span.starts(), strip.cells, strict=True):
+            yield _cell(cell, (at - span.since) / span.step, len(strip.cells), interval(at, span.step))
+        yield from _marks(span)
+        yield "</svg>"
+    yield from _axis(span)
+    yield "</div>"
+    key = "".join(f'<li><i class="{kind}">{mark}</i>{said}</li>' for kind, mark, said in KEY)
+    yield f'<ul class="key">{key}</ul>'
+
+
+def _cell(cell: Cell, at: float, of: int, when: str) -> str:
+    bars = "".join(
+        f'<rect class="{kind}" x="{100 * (at + 0.08) / of:.3f}%" width="{84 / of:.3f}%" y="{top:.1f}%" height="{tall:.1f}%"/>'
+        for kind, top, tall in _bars(cell)
+    )
+    return f"<g><title>{when}: {outcome(cell)}</title>{bars}</g>"
+
+
+def _bars(cell: Cell) -> Iterator[tuple[str, float, float]]:
+    """(kind, top, height): failures hang from the top, what was good stands on the floor."""
+    if cell.state is State.NOTHING:
+        yield "nothing", 92.0, 8.0
+    elif cell.state is State.LIMITED:
+        yield "limited", 100 - _LOW, _LOW - 4
+    else:
+        if cell.good:
+            yield "good", 100 - _LOW, _LOW
+        if cell.failed:
+            room = 96 - _LOW if cell.good else 100.0
+            yield "failed", 0.0, max(room * cell.failing, 20.0)
+
+
+def _marks(span: Span) -> Iterator[str]:
+    whole = span.step * len(span.starts())
+    for n, mark in enumerate(span.marks, 1):
+        x = 100 * ((mark.at - span.since) / whole)
+        yield f'<line class="mark" x1="{x:.3f}%" x2="{x:.3f}%" y1="0" y2="100%"><title>{n}: {text(mark.text)}</title></line>'
+
+
+def _axis(span: Span) -> Iterator[str]:
+    """Days, or hours where there are few of them; every other one is left out on a phone."""
+    whole = span.step * len(span.starts())
+    yield '<svg class="axis" aria-hidden="true">'
+    for n, (at, label) in enumerate(_ticks(span.since, whole)):
+        x = 100 * ((at - span.since) / whole)
+        if x < 92:
+            yield f'<text class="{"odd" if n % 2 else "even"}" x="{x:.2f}%" y="1em">{label}</text>'
+    yield "</svg>"
+
+
+def _ticks(since: datetime, whole: timedelta) -> Iterator[tuple[datetime, str]]:
+    hours = whole / timedelta(hours=1)
+    wide = next((h for h in (1, 2, 3, 6, 12, 24) if hours / h <= _TICKS), 24 * -(-hours // (24 * _TICKS)))
+    at = since.replace(hour=0, minute=0, second=0, microsecond=0)
+    while at < since + whole:
+        if at >= since:
+            yield at, f"{at:%b %d}" if wide >= 24 or at.hour == 0 else f"{at:%H:%M}"
+        at += timedelta(hours=wide)

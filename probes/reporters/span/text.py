@@ -1,0 +1,117 @@
+"""A stretch of time in a few lines, for a terminal and for Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from probes.reporters.console import Page
+from probes.reporters.markdown import inert
+from probes.reporters.span.words import (
+    about,
+    clients,
+    cliff,
+    count,
+    cutoff,
+    ended,
+    found,
+    good_share,
+    heading,
+    headline,
+    last_asked,
+    lately,
+    mark,
+    name,
+    outcome,
+    spent,
+    verdict_of,
+    when,
+)
+from probes.reporters.words import GLYPHS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from probes.span import Span, Strip, Watched
+
+_MARKS, _TROUBLES = 20, 20
+"""The newest, and the worst of each target."""
+
+
+def report(span: Span, out: TextIO) -> None:
+    """For people, worst first."""
+    page = Page(out)
+    page.line(heading(span), style="dim")
+    for label, said in _now(span):
+        page.row(label, said)
+    for one in span.watched:
+        page.blank()
+        page.line(name(one), style="bold")
+        for label, said in _rows(one, span):
+            page.row(label, said)
+    if span.marks:
+        page.blank()
+        page.line("marked changes", style="bold")
+        for change in span.marks[-_MARKS:]:
+            page.row("", f"{when(change.at)} UTC  {mark(change)}")
+    page.blank()
+    page.line(headline(span), style="bold")
+
+
+def markdown(span: Span, out: TextIO) -> None:
+    lines = [f"## {GLYPHS[span.verdict]} edgeprobe {inert(headline(span))}", "", heading(span), ""]
+    lines += [f"- **{label}** {inert(said)}" for label, said in _now(span)]
+    for one in span.watched:
+        lines += ["", f"### {inert(name(one))}", "", "| client | good | in numbers |", "|---|---|---|"]
+        lines += [
+            f"| {inert(strip.client)} | {good_share(strip.whole)} | {outcome(strip.whole)} |"
+            for strip in _worst_first(one)
+        ]
+        lines += [
+            "",
+            *(f"- **{label}** {inert(said)}" for label, said in _rows(one, span) if label != "clients"),
+        ]
+    if span.marks:
+        lines += ["", "### Marked changes", ""]
+        lines += [f"- {when(change.at)} UTC {inert(mark(change))}" for change in span.marks[-_MARKS:]]
+    out.writelines(f"{line}\n" for line in lines)
+
+
+def _now(span: Span) -> Iterator[tuple[str, str]]:
+    for alert in span.alerts:
+        yield "alert", f"{verdict_of(alert)}: {alert.title or alert.key.code} ({about(alert)})"
+    for alert in span.ended[-_TROUBLES:]:
+        yield "ended", ended(alert)
+    for one in span.watched:
+        for trouble in one.troubles[:_TROUBLES]:
+            yield (
+                str(trouble.verdict),
+                f"{one.target}: {clients(trouble.clients)}: {found(trouble)}; edgeprobe report {trouble.run}",
+            )
+        if (rest := len(one.troubles) - _TROUBLES) > 0:
+            yield "more", f"{one.target}: {count(rest, 'trouble')}; --html FILE shows all"
+
+
+def _rows(one: Watched, span: Span) -> Iterator[tuple[str, str]]:
+    starts = span.starts()
+    yield "asked", last_asked(one, span.until)
+    if one.strips:
+        yield "clients", "\n".join(_client(strip) for strip in _worst_first(one))
+    yield "TTFT", lately(one.ttft, starts, span.step)
+    yield "TPOT", lately(one.tpot, starts, span.step, " a token")
+    newest = {(each.case, each.route): each for each in one.cutoffs}
+    for each in newest.values():
+        yield "cutoff", f"{cutoff(each)}, {when(each.at)} UTC"
+    if said := cliff(one):
+        yield "cliff", said
+    if prompt := sum(each.prompt for each in one.shares):
+        cached, n = sum(each.cached for each in one.shares), sum(each.n for each in one.shares)
+        yield "cached", f"{100 * cached / prompt:.0f} % of the prompt (n {n:,})"
+    yield "spent", spent(one.spent)
+
+
+def _client(strip: Strip) -> str:
+    return f"{strip.client}: {good_share(strip.whole)} ({outcome(strip.whole)})"
+
+
+def _worst_first(one: Watched) -> list[Strip]:
+    return sorted(one.strips, key=lambda strip: (-strip.whole.failing, strip.client))

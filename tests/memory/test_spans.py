@@ -1,0 +1,279 @@
+"""What a page is told of a week: outcomes, speeds, cutoffs, the cliff, the cache, spend, and what is wrong now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from memory.memories import BLOCKED, CLIENTS, NOW, TARGET, alert, events, finding, record, run
+from memory.weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
+
+from probes.canary import AlertState, Mark
+from probes.memory import Memory
+from probes.memory.spans import step_of
+from probes.model import Figure, Spend, Verdict
+from probes.span import Cell, Share, State
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory):
+    """A week that ended with openai-py refused."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('week')}/week.db"
+    with filled(url, every=timedelta(hours=4), blocked_now=True) as memory:
+        yield memory.span(SINCE, UNTIL)
+
+
+@pytest.fixture
+def clocked(tmp_path):
+    """A memory whose clock stands where it is put."""
+
+    class At:
+        now = NOW
+
+    with Memory.open(f"sqlite:///{tmp_path}/m.db", now=lambda: At.now) as memory:
+        yield memory, At
+
+
+@pytest.mark.parametrize(
+    ("length", "step", "most"),
+    [
+        (timedelta(hours=1), timedelta(minutes=1), 61),
+        (timedelta(days=1), timedelta(minutes=15), 97),
+        (timedelta(days=7), timedelta(hours=2), 85),
+        (timedelta(days=30), timedelta(hours=12), 61),
+        (timedelta(days=365), timedelta(days=4), 93),
+    ],
+    ids=["an hour", "a day", "a week", "a month", "a year"],
+)
+def test_intervals_are_as_long_as_people_count(length, step, most):
+    """And no more than a phone can show."""
+    assert step_of(length) == step
+    assert length / step <= most
+
+
+@pytest.mark.parametrize(
+    ("minutes", "step"),
+    [(1, 15), (10, 15), (20, 30), (60, 60), (24 * 60, 60)],
+    ids=["often", "as often", "seldom", "hourly", "daily"],
+)
+def test_an_interval_holds_a_run(minutes, step):
+    """So that what lies between two runs is no gap; but a day has two dozen of them."""
+    wanted = timedelta(minutes=minutes)
+    assert step_of(timedelta(days=1), None, timedelta(minutes=1), wanted) == timedelta(minutes=step)
+
+
+def test_each_interval_has_its_outcomes(week):
+    """Failed while the rule was on, limited while our key was, nothing in the night without runs, else good."""
+    [one] = week.watched
+    starts = week.starts()
+    assert (one.target, one.vantage, one.cases) == ("prod", "here", 2)
+    assert [strip.client for strip in one.strips] == ["anthropic-py", "curl", "openai-py"]
+    states = dict(zip(starts, (cell.state for cell in one.strips[2].cells), strict=True))
+    failed = [at for at, state in states.items() if state is State.FAILED]
+    assert failed[0] == datetime(2026, 11, 26, 12, tzinfo=UNTIL.tzinfo)
+    assert failed[-1] == datetime(2026, 11, 30, 6, tzinfo=UNTIL.tzinfo)
+    assert {at for at, state in states.items() if state is State.LIMITED} == {
+        datetime(2026, 11, 27, 6, tzinfo=UNTIL.tzinfo)
+    }
+    assert [at for at, state in states.items() if state is State.NOTHING] == [NIGHT[0] + HOUR]
+    assert one.strips[0].whole.failed == 0
+
+
+def test_percentiles_say_of_how_many(week):
+    """None where nothing was measured, no p90 of a few, no p99 of less than a hundred."""
+    [one] = week.watched
+    assert len(one.ttft) == len(one.tpot) == len(week.starts())
+    known = [point for point in one.tpot if point.n]
+    assert known
+    assert {point.p50 is None for point in known} == {False}
+    assert all(point.p50 is None for point in one.tpot if not point.n)
+    assert all((point.p90 is None) is (point.n < 10) for point in (*one.ttft, *one.tpot))
+    assert all((point.p99 is None) is (point.n < 100) for point in (*one.ttft, *one.tpot))
+
+
+def test_the_cutoff_and_what_it_cuts(week):
+    """By the newest measurement, at the hour at which a token takes longest; hours with too few samples say nothing."""
+    [one] = week.watched
+    assert [round(each.seconds) for each in one.cutoffs] == [125] * 5 + [100] * 2
+    assert one.bound() == one.cutoffs[-1]
+    assert one.cutoffs[-1].at > SHORTENED
+    slowest = one.slowest()
+    assert slowest.hour == 16
+    assert slowest.tokens == pytest.approx((99.8 - slowest.ttft.p50) / slowest.tpot.p50, abs=1.1)
+    assert [hour.tokens is not None for hour in one.hours] == [hour.tpot.n >= 10 for hour in one.hours]
+
+
+def test_the_share_of_the_cache(week):
+    """Before and after a change, by the usage of the answers."""
+    shares = dict(zip(week.starts(), week.watched[0].shares, strict=True))
+    of = {at > SHORTENED: share.cached / share.prompt for at, share in shares.items() if share.n}
+    assert of == {False: 0.6, True: 0.1}
+    assert shares[NIGHT[0] + HOUR] == Share()
+
+
+def test_what_is_wrong_now(week):
+    """Each case as it was last asked, and the alerts that are open."""
+    [one] = week.watched
+    assert week.verdict is Verdict.FAIL
+    assert [(each.case, each.clients, each.code) for each in one.troubles] == [
+        ("long/length/hold=130", ("curl",), "timeout.first_byte"),
+        ("smoke/completion", ("openai-py",), "blocked.client"),
+    ]
+    assert one.troubles[1].title == "openai-py is refused at the edge"
+    assert len(week.alerts) == 1
+    assert [mark.at for mark in week.marks] == [CHANGED, CHANGED + 6 * HOUR, SHORTENED]
+
+
+def test_what_was_spent_by_the_day(week):
+    """All of it, and no day twice."""
+    [one] = week.watched
+    assert [day.hour for day, _ in one.spends] == [0] * 8
+    assert one.spent.requests == sum(spend.requests for _, spend in one.spends)
+    assert one.spent.usd == pytest.approx(sum(spend.usd for _, spend in one.spends))
+
+
+def test_what_was_in_flight_is_paid_for(clocked):
+    """A run that never ended is counted by its calls."""
+    memory, _ = clocked
+    made = run()
+    sink = memory.recording()
+    for event in list(events(made))[:-1]:
+        sink(event)
+    [one] = memory.span(NOW - HOUR, NOW + HOUR).watched
+    assert one.spent.requests == 2
+    assert one.cases == 0
+    assert memory.span(NOW - HOUR, NOW + HOUR).verdict is Verdict.INCONCLUSIVE
+
+
+NIGHTLY = "long/length"
+
+
+def limits(*findings):
+    """What a memory tells of cutoffs, of one finding a night."""
+    return [
+        run(NOW + n * timedelta(days=1), suffix=f"{n:04x}", findings=(each,), calls=())
+        for n, each in enumerate(findings)
+    ]
+
+
+CUT = replace(
+    finding("curl"), code="timeout.first_byte", verdict=Verdict.FAIL, case=NIGHTLY, figures={"cutoff": Figure(125.0, "s", 3, 124.6, 125.4)},
+)  # fmt: skip
+HELD = replace(CUT, code="ok", verdict=Verdict.PASS, figures={"held": Figure(150.0, "s", 2)})
+GONE = replace(CUT, code="regression.cutoff", case=f"{NIGHTLY}/mode=known", figures={"before": Figure(125.0, "s", 1)})  # fmt: skip
+UNSURE = replace(CUT, verdict=Verdict.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds"),
+    [
+        ((CUT,), [125.0]),
+        ((CUT, UNSURE), [125.0]),
+        ((CUT, HELD), [125.0, None]),
+        ((CUT, GONE), [125.0, None]),
+        ((), []),
+    ],
+    ids=["cut", "not proven", "held", "moved away", "never measured"],
+)
+def test_a_cutoff_is_what_was_measured_last(clocked, found, seconds):
+    """One that was not met again is said to be gone; without exchanges nobody knows that it was no stream's."""
+    memory, at = clocked
+    for made in limits(*found):
+        at.now = made.started
+        record(memory, made)
+    span = memory.span(NOW - HOUR, NOW + timedelta(days=3))
+    known = [each for one in span.watched for each in one.cutoffs]
+    assert [each.seconds for each in known] == seconds
+    assert {each.case for each in known} <= {NIGHTLY}
+    assert all(one.bound() is None for one in span.watched)
+
+
+def test_what_is_accepted_is_no_trouble(clocked):
+    """As in the verdict of its run; nor is a client without a finding of its own."""
+    memory, _ = clocked
+    made = run(
+        findings=(replace(finding("openai-py", BLOCKED), accepted=True), finding("curl")),
+        verdict=Verdict.PASS,
+    )
+    record(memory, made)
+    span = memory.span(NOW - HOUR, NOW + timedelta(minutes=1))
+    assert span.watched[0].troubles == ()
+    assert span.verdict is Verdict.PASS
+
+
+def test_a_client_counts_as_it_was_last_asked(clocked):
+    """One that was asked again alone passes; the others are as they were."""
+    memory, at = clocked
+    record(memory, run(made=BLOCKED, findings=(finding("openai-py", BLOCKED), finding("curl", BLOCKED))))
+    at.now = NOW + timedelta(minutes=1)
+    case = run().cases[0]
+    alone = run(
+        at.now, suffix="bbbb", cases=(replace(case, clients=CLIENTS[:1]),), findings=(finding("openai-py"),)
+    )
+    record(memory, alone)
+    [one] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    assert [(each.clients, each.run) for each in one.troubles] == [(("curl",), run().id)]
+
+
+def test_a_target_that_is_asked_no_more_is_not_green(clocked):
+    """However well it was."""
+    memory, at = clocked
+    for n in range(5):
+        at.now = NOW + n * timedelta(minutes=10)
+        record(memory, run(at.now, suffix=f"{n:04x}"))
+    soon, late = (at.now + timedelta(minutes=n) for n in (5, 45))
+    assert memory.span(NOW - HOUR, soon).verdict is Verdict.PASS
+    assert memory.span(NOW - HOUR, late).verdict is Verdict.INCONCLUSIVE
+    assert memory.span(late, late + HOUR).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_young_memory_is_shown_from_its_first_run(clocked):
+    """In short intervals; one whose runs were forgotten is not young, and its silence is shown."""
+    memory, at = clocked
+    record(memory, run())
+    assert memory.span(NOW - timedelta(days=7), NOW + HOUR / 2).since == NOW.replace(minute=13, second=0)
+    at.now = NOW + timedelta(hours=6)
+    young = memory.span(NOW - timedelta(days=7), at.now)
+    assert (young.since, young.step) == (NOW.replace(minute=40, second=0), timedelta(minutes=5))
+    memory.prune(NOW + timedelta(days=40))
+    assert memory.stats().runs == 0
+    at.now = NOW + timedelta(days=40)
+    record(memory, run(at.now, suffix="bbbb"))
+    late = memory.span(NOW + timedelta(days=30), at.now + HOUR)
+    assert late.since <= NOW + timedelta(days=30)
+
+
+def test_alerts_that_ended_in_that_time(clocked):
+    """Those that are open, apart from those that are over; suspicions are neither."""
+    memory, _ = clocked
+    record(memory, run())
+    states = (AlertState.OPEN, AlertState.RESOLVED, AlertState.SUSPECTED, AlertState.DISMISSED)
+    for state in states:
+        memory.keep(alert(state.value, state))
+    memory.keep(replace(alert("long ago", AlertState.RESOLVED), resolved=NOW - 9 * HOUR))
+    span = memory.span(NOW - HOUR, NOW + HOUR)
+    assert [each.id for each in span.alerts] == ["open"]
+    assert [each.id for each in span.ended] == ["resolved"]
+
+
+def test_only_what_was_asked_for(clocked):
+    """One target, with its own marks, alerts and figures; each vantage apart."""
+    memory, _ = clocked
+    record(memory, run())
+    record(memory, run(suffix="bbbb", vantage="there"))
+    record(memory, run(suffix="cccc", target=replace(TARGET, name="other"), spend=Spend(7)))
+    for target in (None, "prod", "other"):
+        memory.mark(Mark(NOW, f"of {target}", target=target))
+    every = memory.span(NOW - HOUR, NOW + HOUR)
+    assert [(one.target, one.vantage) for one in every.watched] == [
+        ("other", "here"),
+        ("prod", "here"),
+        ("prod", "there"),
+    ]
+    assert every.watched[1].strips[0].whole == Cell(1, 1)
+    own = memory.span(NOW - HOUR, NOW + HOUR, "other")
+    assert [one.spent.requests for one in own.watched] == [7]
+    assert {mark.text for mark in own.marks} == {"of None", "of other"}
