@@ -92,7 +92,10 @@ class Child:
         lines = _Lines(self._keep)
         with source:
             while chunk := os.read(source.fileno(), _CHUNK):
-                lines.feed(chunk, self._now())
+                if len(self.lines) < _KEPT:
+                    lines.feed(chunk, self._now())
+                else:  # counted alone: what prints without end must not cost the probes their time
+                    self._count(chunk.count(b"\n"))
                 try:
                     sink.write(chunk)
                     sink.flush()
@@ -106,6 +109,10 @@ class Child:
                 self.lines.append(line)
             else:
                 self.more += 1
+
+    def _count(self, lines: int) -> None:
+        with self._lock:
+            self.more += lines
 
 
 class _Lines:

@@ -225,7 +225,7 @@ def _fine(
     rows = [("seen", f"failures: 0 of {len(since)} since, {failed} of {len(before)} before")]
     if not streams:
         rows.append(("not tested", f"streams that are open while the command runs{_no_streams(holding)}"))
-    late = [each for each in since if each.held_back]
+    late = [each for each in since if command.waited and each.held_back and each.at >= command.began]
     told = {}
     if late:
         told = {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.PAUSED}
