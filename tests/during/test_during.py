@@ -140,6 +140,22 @@ def test_its_input_and_output_are_its_own(at, healthy):
     assert b"edgeprobe: sh ended with 0" in err
 
 
+def test_a_slow_reader_of_a_stream_that_does_not_block(at, healthy):
+    """It gets everything."""
+    ours, its = os.pipe()
+    os.set_blocking(its, False)
+    with started(
+        healthy, at, *sh("head -c 1000000 /dev/zero"), stdout=its, stderr=subprocess.PIPE
+    ) as process:
+        os.close(its)
+        read_until(process.stderr.fileno(), b"begins\n")
+        time.sleep(0.3)
+        with os.fdopen(ours, "rb") as out:
+            assert len(out.read()) == 1_000_000
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+
+
 def test_a_reader_that_leaves(at, healthy):
     """The command hears of it as it would without us, and ours goes on."""
     with started(healthy, at, *sh("yes; exit 3"), **PIPES) as process:
