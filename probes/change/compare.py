@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.change import cached, cutoff, latency, outcomes
+from probes.change import cached, cutoff, latency, look, outcomes
 from probes.change.part import Part, of_case, worst
 from probes.comparison import Comparison, Row
 from probes.errors import UsageError
@@ -28,32 +28,35 @@ def compare(
     case: str = CASE,
     marks: Sequence[Mark] = (),
 ) -> Comparison:
-    """`slower`: by which part of the time before something counts as slower. `case`: that its findings are of.
+    """`slower`: by which part of the time before something counts as slower. `case`: that its findings are of. `marks`:
+    of whatever time; those of other targets count for nothing.
 
     Raises UsageError where what differs may not be the service: target, vantage, lab time.
     """
     old, new = before[1], after[1]
     alike([*old, *new])
+    of_target = [mark for mark in marks if mark.target in {None, after[0].target}]
     parts = [
         outcomes.compare(old, new),
         latency.compare(old, new, slower),
         cutoff.compare(old, new),
         cached.compare(old, new),
     ]
-    measured = tuple(row for part in parts for row in part.rows)
+    looks = look.compare(old, new, case, of_target)
+    measured = tuple(row for part in (*parts, looks) for row in part.rows)
     verdict, differing = worst(measured), asked(old, new)
     whole = Part(
         (*differing, *measured),
-        tuple(one for part in parts for one in part.findings),
-        tuple(dict.fromkeys(said for part in parts for said in part.left_out)),
+        (*of_case([one for part in parts for one in part.findings], case), *looks.findings),
+        tuple(dict.fromkeys(said for part in (*parts, looks) for said in part.left_out)),
     )
     return Comparison(
         before=before[0],
         after=after[0],
         rows=whole.rows,
-        findings=of_case(whole.findings, case),
+        findings=whole.findings,
         verdict=Verdict.WARN if differing and verdict is Verdict.PASS else verdict,
-        marks=tuple(mark for mark in marks if before[0].until <= mark.at <= after[0].until),
+        marks=tuple(mark for mark in of_target if before[0].until <= mark.at <= after[0].until),
         left_out=whole.left_out,
     )
 

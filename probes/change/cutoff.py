@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from probes.change.answers import worded
 from probes.change.part import Part, finding
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _KIND, _FIGURE = "length", "cutoff"
 _UNTOLD = 0.05
 """Of a cutoff, by which it may be off where its own measurement does not say."""
+_SHOWN = 6
+"""Exchanges that a finding names."""
 
 Where = tuple[str, str, str]
 
@@ -39,16 +41,26 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
     return Part(tuple(rows), tuple(findings), tuple(left))
 
 
-def _measured(runs: Sequence[Run]) -> dict[Where, Figure]:
+class _Cutoff(NamedTuple):
+    """`ends`: what was found to cut, once for each run."""
+
+    figure: Figure
+    ends: Sequence[Finding]
+
+
+def _measured(runs: Sequence[Run]) -> dict[Where, _Cutoff]:
     """The cutoff by client, all runs of a side together: their middle, and between which bounds they all lie."""
-    found: dict[Where, list[Figure]] = {}
+    found: dict[Where, list[tuple[Figure, Finding]]] = {}
     for run in runs:
         routes = {case.id: case.route for case in run.cases}
         for one in run.findings:
             if one.kind == _KIND and one.case in routes and (figure := one.figures.get(_FIGURE)) is not None:
                 where = (one.case, one.client or "", one.route or routes[one.case])
-                found.setdefault(where, []).append(figure)
-    return {where: _together(figures) for where, figures in found.items()}
+                found.setdefault(where, []).append((figure, one))
+    return {
+        where: _Cutoff(_together([figure for figure, _ in ends]), [end for _, end in ends])
+        for where, ends in found.items()
+    }
 
 
 def _together(figures: Sequence[Figure]) -> Figure:
@@ -57,7 +69,8 @@ def _together(figures: Sequence[Figure]) -> Figure:
     return Figure(median(f.value for f in figures), "s", sum(f.n for f in figures), low, high)
 
 
-def _compared(where: Where, then: Figure, now: Figure) -> tuple[Row, Finding]:
+def _compared(where: Where, before: _Cutoff, after: _Cutoff) -> tuple[Row, Finding]:
+    then, now = before.figure, after.figure
     old, new = in_words(then), in_words(now)
     earlier, later = _high(now) < _low(then), _low(now) > _high(then)
     verdict = Verdict.FAIL if earlier else Verdict.PASS
@@ -83,8 +96,16 @@ def _compared(where: Where, then: Figure, now: Figure) -> tuple[Row, Finding]:
         title=titles[earlier],
         detail=(("before", old), ("after", new)),
         figures={"before": then, "cutoff": now},
+        evidence=tuple(name for end in after.ends for name in end.evidence)[:_SHOWN],
+        **(_whose(after.ends) if earlier else {}),
     )
     return row, told
+
+
+def _whose(ends: Sequence[Finding]) -> dict[str, Any]:
+    """Who cuts, where each run says the same."""
+    made = {(end.layer, end.product, end.vendor_code) for end in ends}
+    return dict(zip(("layer", "product", "vendor_code"), *made, strict=True)) if len(made) == 1 else {}
 
 
 def in_words(figure: Figure) -> str:

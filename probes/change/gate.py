@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from probes.canary import Mark
     from probes.change.sides import Archive
     from probes.model import Finding, Run, Target
 
@@ -27,12 +28,15 @@ class Gate:
     side: Side
     runs: Sequence[Run]
     slower: float
+    marks: Sequence[Mark] = ()
 
     def __call__(self, run: Run) -> list[Finding]:
         """What the run is worth beside its baseline, as findings of the case `SUITE/baseline`."""
         case = f"{run.suites[0]}/baseline"
         now = Side(run.id, (run.id,), run.started, run.finished, run.target.name, run.vantage, run.time_scale)
-        compared = compare((self.side, self.runs), (now, [run]), slower=self.slower, case=case)
+        compared = compare(
+            (self.side, self.runs), (now, [run]), slower=self.slower, case=case, marks=self.marks
+        )
         said = ("baseline", self.label)
         told = [replace(one, detail=(*one.detail, said)) for one in compared.findings]
         if not compared.rows:
@@ -82,4 +86,4 @@ def gate(
         raise UsageError(f"--baseline {name}: its runs asked {asked}, not {', '.join(suites)}")
     like = replace(mine[0], id="this run", target=target, vantage=target.vantage, time_scale=time_scale)
     alike([*mine, like])
-    return Gate(replace(told, runs=tuple(run.id for run in mine)), mine, slower)
+    return Gate(replace(told, runs=tuple(run.id for run in mine)), mine, slower, archive.marks())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from probes.change.answers import worded
 from probes.change.part import Part, finding, times
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from probes.change.answers import Where
-    from probes.change.tally import Tally
+    from probes.change.tally import Tally, What
     from probes.model import Finding, Run
 
 ENOUGH = 3
@@ -26,6 +26,18 @@ ENOUGH = 3
 _MATTERS = 0.05
 """Of all requests: as many more failures may be chance, and go unnoticed."""
 _NAMED = 12
+_SHOWN = 6
+"""Exchanges that a finding names."""
+
+
+class _Flip(NamedTuple):
+    """A row that is worth a finding of that code."""
+
+    row: Row
+    code: str
+    where: Where
+    then: Tally
+    now: Tally
 
 
 def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
@@ -36,12 +48,16 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
     }
     tested = sum(1 for a, b in both.values() if a.k or b.k)
     rows: list[Row] = []
-    findings: list[Finding] = []
+    flips: dict[object, list[_Flip]] = {}
     for where, (then, now) in both.items():
         row, code = _row(where, then, now, FAMILY / max(tested, 1))
         rows.append(row)
         if code is not None:
-            findings.append(_finding(row, code, where, then, now))
+            cause = (now.what, where[2]) if code == "regression.outcome" else where
+            flips.setdefault((code, cause), []).append(_Flip(row, code, where, then, now))
+    findings = [
+        _finding(flip) if not others else _together([flip, *others]) for flip, *others in flips.values()
+    ]
     findings += _summary(rows, findings)
     return Part(tuple(rows), tuple(findings), tuple(_left_out(old, new)))
 
@@ -98,14 +114,14 @@ def _unproven(then: Tally, now: Tally) -> str:
 # --- what is told -----------------------------------------------------------------------------------------
 
 
-def _finding(row: Row, code: str, where: Where, then: Tally, now: Tally) -> Finding:
+def _finding(flip: _Flip) -> Finding:
+    row, code, where, then, now = flip
     what = now.what if code != "ok" else then.what
     title = {
         "regression.outcome": f"{row.where} worked before and fails now",
         "not_measured": f"{row.where} failed: whether more often than before is not proven",
         "ok": f"mended: {row.where}, {what}",
     }[code]
-    made = {"layer": what.layer, "product": what.product, "vendor_code": what.vendor_code} if what else {}
     few = now.always
     return finding(
         code,
@@ -115,10 +131,39 @@ def _finding(row: Row, code: str, where: Where, then: Tally, now: Tally) -> Find
         title=title,
         observed=Observed(now.k, now.n),
         detail=(("before", row.before), ("after", row.after), ("because", row.why)),
-        evidence=tuple(now.evidence[:6]),
-        **(made | {"advice": _do(now)} if code == "regression.outcome" else {}),
+        evidence=tuple(now.evidence[:_SHOWN]),
+        **_made(what),
+        **({"advice": _do(now)} if code == "regression.outcome" else {}),
         **(_ASK_MORE | {"reason": Reason.TOO_FEW if few else Reason.MIXED} if code == "not_measured" else {}),
     )
+
+
+def _together(flips: Sequence[_Flip]) -> Finding:
+    """Several clients and cases that meet the same now: one cause, told once."""
+    first = flips[0]
+    clients = list(dict.fromkeys(flip.where[1] for flip in flips))
+    who = listed(clients) if len(clients) <= _NAMED else f"{len(clients)} clients"
+    fails = "fails" if len(clients) == 1 else "fail"
+    rows = [
+        (flip.row.where, f"{flip.row.before} before, {flip.row.after} now: {flip.row.why}") for flip in flips
+    ]
+    more_ = [("and", f"{len(rows) - _NAMED} more of the kind")] if len(rows) > _NAMED else []
+    return finding(
+        first.code,
+        Verdict.FAIL,
+        client=clients[0] if len(clients) == 1 else None,
+        route=first.where[2],
+        title=f"{who} worked before and {fails} now",
+        observed=Observed(sum(flip.now.k for flip in flips), sum(flip.now.n for flip in flips)),
+        detail=(*rows[:_NAMED], *more_),
+        evidence=tuple(name for flip in flips for name in flip.now.evidence)[:_SHOWN],
+        **_made(first.now.what),
+        advice=_do(first.now),
+    )
+
+
+def _made(what: What | None) -> dict[str, Any]:
+    return {"layer": what.layer, "product": what.product, "vendor_code": what.vendor_code} if what else {}
 
 
 def _do(now: Tally) -> str:

@@ -12,7 +12,7 @@ from runs import AT, cutoff, found, run, streamed
 from probes.change.cached import compare as cached
 from probes.change.cutoff import compare as cutoffs
 from probes.change.outcomes import compare as outcomes
-from probes.model import Acceptance, Observed, Reason, Skipped, Verdict
+from probes.model import Acceptance, Layer, Observed, Reason, Skipped, Verdict
 
 GOOD, CUT, REFUSED = "good stream", "cut stream", "refused"
 
@@ -59,6 +59,23 @@ def test_who_refuses_stands_in_the_finding():
     )  # fmt: skip
     assert failed.observed == Observed(3, 3)
     assert dict(failed.detail)["after"] == "3 of 3 failed: blocked.client · edge · Cloudflare 1010"
+
+
+def test_one_cause_is_told_once():
+    """What several clients meet alike is one finding, which lists each with its before and after."""
+    both = ["openai-py", "httpx"]
+    before = [(client, "good stream") for client in both for _ in range(3)]
+    after = [(client, "refused") for client in both for _ in range(3)]
+    part = outcomes([run(before)], [run(after)])
+    [failed] = [one for one in part.findings if one.verdict is Verdict.FAIL]
+    assert (failed.title, failed.client, failed.vendor_code, failed.observed) == (
+        "openai-py and httpx worked before and fail now", None, "1010", Observed(6, 6),
+    )  # fmt: skip
+    assert [where for where, _ in failed.detail] == ["s/streaming · openai-py", "s/streaming · httpx"]
+    apart = outcomes(
+        [run(before)], [run([*after[:3], *[("httpx", "cut stream") for _ in range(3)]])]
+    ).findings
+    assert len([one for one in apart if one.verdict is Verdict.FAIL]) == 2
 
 
 def test_what_fails_on_both_sides_is_no_pass():
@@ -153,6 +170,21 @@ def test_a_cutoff_that_comes_earlier_fails(before, after, verdict):
     part = cutoffs([cutoff(before)], [cutoff(after)])
     assert [row.verdict for row in part.rows] == [verdict]
     assert (part.findings[0].code == "regression.cutoff") is (verdict is Verdict.FAIL)
+
+
+def test_who_cuts_stands_in_the_finding():
+    """As each run says it; what they don't agree on is not said."""
+
+    def ended(product: str, seconds: float = 60.0):
+        made = cutoff(seconds)
+        return replace(
+            made, findings=tuple(replace(one, layer=Layer.EDGE, product=product) for one in made.findings)
+        )
+
+    [told] = cutoffs([ended("nginx", 125.0)], [ended("nginx")] * 2).findings
+    assert (told.layer, told.product) == (Layer.EDGE, "nginx")
+    [told] = cutoffs([ended("nginx", 125.0)], [ended("nginx"), ended("HAProxy")]).findings
+    assert (told.layer, told.product) == (Layer.UNKNOWN, None)
 
 
 def test_a_cutoff_on_one_side_is_not_compared():

@@ -17,8 +17,10 @@ from probes import lab
 from probes.canary import Mark
 from probes.change.differences import Outcome, compared, differences
 from probes.change.fingerprint import fingerprint
+from probes.change.gate import Gate
 from probes.change.told import findings
 from probes.clock import Clock
+from probes.comparison import Side
 from probes.conduct import Order, conduct
 from probes.config import target_from_flags
 from probes.credentials import Secrets
@@ -54,6 +56,7 @@ BUFFERING = (
 LENGTH = (
     "version: 1\nname: long\ncases:\n  - {kind: length, clients: [openai-py], with: {hold: 3, tokens: 250}}\n"
 )
+REFUSED = ("client", "let in → refused with 403 by nginx")
 GZIP = "gzip on; gzip_proxied any; gzip_min_length 1; gzip_types text/event-stream;"
 
 
@@ -89,6 +92,13 @@ def told(before: Run, after: Run, *marks: Mark) -> list[Finding]:
     return list(findings(compared(fingerprint([before]), fingerprint([after])), "look/baseline", marks))
 
 
+def gated(before: Run, after: Run) -> dict[str, Finding]:
+    """What the gate says got worse, by its code."""
+    side = Side(before.id, (before.id,), before.started, before.finished, before.target.name)
+    found = Gate(side, [before], 0.2)(after)
+    return {one.code: one for one in found if one.code.startswith("regression.")}
+
+
 def changes(before: Run, after: Run) -> set[tuple[str, str]]:
     """(Trait, before → after) of each, with nginx's version left out."""
     found = differences(fingerprint([before]), fingerprint([after]))
@@ -107,6 +117,7 @@ def test_a_reload_that_changes_nothing_is_silent(look, origin, tmp_path):
         before = look(base_url)
         reload_nginx(tmp_path, base_url, origin)
         after = look(base_url)
+    assert gated(before, after) == {}
     [found] = told(before, after)
     assert (found.code, found.verdict, found.title) == ("ok", Verdict.PASS, "The edge looks as before"), found
     for trait in (
@@ -137,7 +148,7 @@ def test_thirty_looks_at_one_edge_are_alike(look, origin, tmp_path):
     [
         pytest.param(
             "if ($http_user_agent ~* openai) { return 403; }",
-            {("client", "let in → refused with 403 by nginx")},
+            {REFUSED},
             (Layer.EDGE, "nginx"),
             "openai-py, openai-py-aiohttp, openai-py-async are refused with 403 by nginx",
             id="a user-agent rule",
@@ -183,6 +194,10 @@ def test_a_change_is_noticed_and_named(look, origin, tmp_path, rules, changed, w
         reload_nginx(tmp_path, base_url, origin, rules)
         after = look(base_url)
     assert changes(before, after) == changed
+    worse = gated(before, after)
+    blamed = "regression.outcome" if changed == {REFUSED} else CODE
+    assert set(worse) == {blamed}
+    assert (worse[blamed].layer, worse[blamed].product) == whose
     [found] = told(before, after)
     assert (found.code, found.verdict, found.confidence) == (CODE, Verdict.WARN, Confidence.MEDIUM)
     assert (found.layer, found.product) == whose
@@ -214,6 +229,8 @@ def test_another_issuer_is_noticed_and_a_renewal_is_not(look, origin, tmp_path, 
         reload_nginx(tmp_path, base_url, origin, certificate=files[2])
         after = look(base_url)
     assert changes(before, renewed) == set()
+    assert gated(before, renewed) == {}
+    assert gated(renewed, after)[CODE].layer is Layer.TLS
     assert changes(renewed, after) == {("certificate issuer", "First Authority → Second Authority")}
     [found] = told(renewed, after)
     assert (found.code, found.layer) == (CODE, Layer.TLS)
@@ -230,6 +247,7 @@ def test_buffering_is_noticed(look, tmp_path):
             before = look(base_url, BUFFERING)
             reload_nginx(tmp_path, base_url, upstream, proxy="proxy_buffering on; proxy_http_version 1.0;")
             after = look(base_url, BUFFERING)
+    assert gated(before, after)
     assert ("stream delivery", "as it is made → held back") in changes(before, after)
     [found] = told(before, after)
     assert (found.code, found.verdict) == (CODE, Verdict.WARN)
@@ -246,6 +264,8 @@ def test_another_timer_is_noticed(look, tmp_path):
                 timer = f"{OPEN} proxy_read_timeout {seconds}s;"
                 reload_nginx(tmp_path, base_url, upstream, proxy=timer)
                 runs.append(look(base_url, LENGTH))
+    assert set(gated(*runs)) == {"regression.cutoff"}, [f.title for f in gated(*runs).values()]
+    assert gated(*runs)["regression.cutoff"].product == "nginx"
     [found] = told(*runs)
     assert (found.code, found.layer, found.product) == (CODE, Layer.EDGE, "nginx")
     assert found.title.startswith("The cutoff of long answers went from 2.0 s to 1.0 s")

@@ -16,7 +16,7 @@ version: 1
 name: quick
 cases:
   - {kind: completion, clients: [openai-py, httpx]}
-  - {kind: streaming, clients: [httpx], with: {repeats: 10, cap: 12}}
+  - {kind: streaming, clients: [httpx], with: {repeats: 16, cap: 12}}
 """
 PLAIN = "proxy_http_version 1.1; proxy_buffering off;"
 HELD = "proxy_http_version 1.0; proxy_buffering on;"
@@ -44,8 +44,12 @@ def test_a_change_is_noticed_as_what_it_is(edgeprobe, reports, tmp_path, monkeyp
             assert run(base_url).code == 0
         [good] = reports.glob("*.json")
         with nginx(tmp_path, origin, rules, proxy=proxy) as base_url:
-            said = run(base_url, "--baseline", good.stem, "--json", "-")
-    worse = [one for one in json.loads(said.out)["findings"] if one["code"].startswith("regression.")]
+            for _ in range(5):
+                said = run(base_url, "--baseline", good.stem, "--json", "-")
+                told = json.loads(said.out)["findings"]
+                worse = [one for one in told if one["code"].startswith("regression.")]
+                if worse or "the probe itself was late" not in said.err:  # a busy machine spoils times
+                    break
     assert {(one["code"], one["client"], one["product"]) for one in worse} == found, said.err
     assert (said.code == 1) is bool(found)
     if proxy == HELD:
