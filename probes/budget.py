@@ -82,6 +82,12 @@ class Governor:
             return self._own.spend
 
     @property
+    def waited(self) -> float:
+        """Seconds that the server asked for and that were waited for."""
+        with self._lock:
+            return self._waited
+
+    @property
     def pause(self) -> str | None:
         shared = self._pace.paused
         return self._pause_asked or (shared.why if shared is not None else None)

@@ -57,6 +57,10 @@ FLAGS = {
         "--token-env",
         "--db",
     },
+    "during": TARGET
+    | REPORTS
+    | (CHOICE - {"--set", "--seed"})
+    | {"--before", "--after", "--every", "--streams", "--tokens", "--no-store"},
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},
     "init": set(),

@@ -5,9 +5,11 @@ Its input is ours, what it prints goes through as it is, and each signal reaches
 
 from __future__ import annotations
 
+import io
 import os
 import queue
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -92,10 +94,12 @@ class Child:
         lines = _Lines(self._keep)
         with source:
             while chunk := os.read(source.fileno(), _CHUNK):
-                lines.feed(chunk, self._now())
+                if len(self.lines) < _KEPT:
+                    lines.feed(chunk, self._now())
+                else:  # counted alone: what prints without end must not cost the probes their time
+                    self._count(chunk.count(b"\n"))
                 try:
-                    sink.write(chunk)
-                    sink.flush()
+                    _write(sink, chunk)
                 except OSError:  # nobody reads any more: it hears of it as it would without us
                     break
         lines.close()
@@ -106,6 +110,24 @@ class Child:
                 self.lines.append(line)
             else:
                 self.more += 1
+
+    def _count(self, lines: int) -> None:
+        with self._lock:
+            self.more += lines
+
+
+def _write(sink: BinaryIO, chunk: bytes) -> None:
+    """Whole, also where whoever gave us the stream has set it not to block, which Python's buffers lose bytes by."""
+    try:
+        number = sink.fileno()
+    except io.UnsupportedOperation:  # no file, as where a test looks on
+        sink.write(chunk)
+        return
+    while chunk:
+        try:
+            chunk = chunk[os.write(number, chunk) :]
+        except BlockingIOError:
+            select.select([], [number], [])
 
 
 class _Lines:

@@ -98,7 +98,11 @@ def measure(order: Order, secrets: Secrets, say: Callable[[str], None]) -> Done:
         lanes.end()
     calls = lanes.calls()
     findings = judged(
-        knocking, holding, calls, replace(command, interrupted=asked_to_stop), bench.redactor.text
+        knocking,
+        holding,
+        calls,
+        replace(command, interrupted=asked_to_stop, waited=bench.governor.waited),
+        bench.redactor.text,
     )
     for case in (knocking, holding):
         own = [call for call in calls if call.case == case.id]

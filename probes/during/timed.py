@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _ENDED_BY_US = frozenset({"interrupted", "limit"})
 _OURS_ALONE = ("ratelimited", "quota")
 """Families of codes that speak of our own key."""
-_NOTICED, _LAG = 2.0, 0.5
-"""Seconds that a request was held back for, and machine seconds that this process may be late by itself."""
+_NOTICED = 2.0
+"""Seconds that a request was held back for."""
 _LONGEST = 120
 _AS_IT_BEGAN = 0.05
 
@@ -31,7 +31,8 @@ _AS_IT_BEGAN = 0.05
 @dataclass(frozen=True, slots=True)
 class Command:
     """Seconds since the measuring began. `code` as a shell tells it, and `ended`, are `None` where it was not begun,
-    `fault` then says why, if it was not interrupted. `more`: lines beyond those that were kept.
+    `fault` then says why, if it was not interrupted. `more`: lines beyond those that were kept. `waited`:
+    seconds for which nothing was asked since the server asked for it.
     """
 
     words: tuple[str, ...]
@@ -42,6 +43,7 @@ class Command:
     more: int = 0
     fault: str | None = None
     interrupted: bool = False
+    waited: float = 0.0
 
     def in_words(self, redact: Callable[[str], str]) -> str:
         said = redact(shlex.join(self.words))
@@ -83,8 +85,7 @@ def _request(call: Call) -> Request:
     lag, line = call.own_lag or 0.0, call.last.timeline if call.last is not None else None
     at = call.trial.start + lag
     stream = call.case.endswith(STREAMS)
-    resolution = float(call.conditions.get("resolution", 0.01))
-    late = lag if lag > max(_NOTICED, _LAG * resolution / 0.01) else 0.0
+    late = lag if lag > _NOTICED else 0.0
     return Request(
         at,
         at + ((line.end or 0.0) if line is not None else 0.0),

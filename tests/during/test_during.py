@@ -17,15 +17,15 @@ import pytest
 from probes import lab
 from probes.clock import Clock
 
-SCALE = 0.2
+SCALE = 0.1
 PATIENCE = 60.0
 SHORT = ("--before", "8", "--after", "4", "--tokens", "250", "--no-store")
 pytestmark = pytest.mark.timeout(180)
 
 
 @contextmanager
-def a_lab(*faults):
-    with lab.serve(faults, clock=Clock(SCALE), keys=None, prefill=0.2, tpot=0.02) as running:
+def a_lab(*faults, scale=SCALE, tpot=0.02):
+    with lab.serve(faults, clock=Clock(scale), keys=None, prefill=0.2, tpot=tpot) as running:
         yield running
 
 
@@ -39,9 +39,9 @@ def healthy():
 def during(edgeprobe, at, tmp_path):
     """The command in this process: what it said, and its run as JSON where there is one."""
 
-    def call(running, *words, flags=SHORT):
+    def call(running, *words, flags=SHORT, scale=SCALE):
         document = tmp_path / "run.json"
-        said = edgeprobe("during", *at(running, scale=SCALE), *flags, "--json", str(document), "--", *words)
+        said = edgeprobe("during", *at(running, scale=scale), *flags, "--json", str(document), "--", *words)
         return said, json.loads(document.read_text()) if document.exists() else None
 
     return call
@@ -138,6 +138,22 @@ def test_its_input_and_output_are_its_own(at, healthy):
     assert out == given + b"\x1b[31m\xff\x00\rend"
     assert b"to the other\xff" in err
     assert b"edgeprobe: sh ended with 0" in err
+
+
+def test_a_slow_reader_of_a_stream_that_does_not_block(at, healthy):
+    """It gets everything."""
+    ours, its = os.pipe()
+    os.set_blocking(its, False)
+    with started(
+        healthy, at, *sh("head -c 1000000 /dev/zero"), stdout=its, stderr=subprocess.PIPE
+    ) as process:
+        os.close(its)
+        read_until(process.stderr.fileno(), b"begins\n")
+        time.sleep(0.3)
+        with os.fdopen(ours, "rb") as out:
+            assert len(out.read()) == 1_000_000
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
 
 
 def test_a_reader_that_leaves(at, healthy):
@@ -297,13 +313,12 @@ def armed_while_there(running, file, *faults):
         thread.join()
 
 
-def test_requests_refused_meanwhile(during, healthy, tmp_path):
+def test_requests_refused_meanwhile(during, tmp_path):
     """They fail the run though the command went well, with the gap and the axis."""
     file = tmp_path / "broken"
-    with armed_while_there(healthy, file, "block-all"):
-        said, document = during(
-            healthy, *sh(f"sleep 0.4; echo breaking; touch {file}; sleep 1; rm {file}; echo mended")
-        )
+    script = f"sleep 0.4; echo breaking; touch {file}; sleep 1; rm {file}; echo mended"
+    with a_lab(scale=0.2) as running, armed_while_there(running, file, "block-all"):
+        said, document = during(running, *sh(script), scale=0.2)
     assert said.code == 1, said.err
     [found] = [each for each in document["findings"] if each["verdict"] == "fail"]
     assert found["code"].startswith("blocked"), found
@@ -324,6 +339,8 @@ def test_what_was_broken_before(during):
 
 
 RESTART, LIMIT = ("restart-20", "2000"), ("cut-30", "3000")
+SLOWER = 0.4
+"""Ages and moments are compared: a busy machine is late by more of faster seconds."""
 LONG = ("--before", "14", "--after", "24", "--no-store", "--tokens")
 
 
@@ -338,8 +355,8 @@ LONG = ("--before", "14", "--after", "24", "--no-store", "--tokens")
 def test_the_two_shapes_of_death(during, planted, code, title):
     """Those that were open die at one moment by a restart, and each at its age by a limit."""
     fault, tokens = planted
-    with a_lab(fault) as running:
-        said, document = during(running, "true", flags=(*LONG, tokens))
+    with a_lab(fault, scale=SLOWER, tpot=0.1) as running:
+        said, document = during(running, "true", flags=(*LONG, tokens), scale=SLOWER)
     assert said.code == 1, said.err
     assert codes(document)[0] == (code, "fail"), said.err
     assert document["findings"][0]["title"].startswith(title)

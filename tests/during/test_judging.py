@@ -37,10 +37,6 @@ RUNS = {
         [*knocks(10), knock(10.0, NotSent.BUDGET), *OPEN],
         [("not_measured", UNKNOWN), ("ok", PASS)][:1],
     ),
-    "held back as the server asked": (
-        [*knocks(9), knock(14.0, lag=5.0), *OPEN],
-        [("ok", UNKNOWN)],
-    ),
 }  # fmt: skip
 
 
@@ -81,6 +77,14 @@ def test_what_is_not_measured_is_never_fine():
     spent = told([*knocks(10), knock(10.0, NotSent.BUDGET)])
     assert spent[0].reason is Reason.BUDGET
     assert "Knocks were sent no more, 2.0 s after the command began" in spent[0].title
+
+
+@pytest.mark.parametrize(("waited", "verdict"), [(5.0, UNKNOWN), (0.0, PASS)], ids=["asked", "by chance"])
+def test_what_was_held_back_is_not_seen(waited, verdict):
+    """While the server has asked for a pause nothing is known; that this machine was late is no such pause."""
+    [found] = told([*knocks(9), knock(14.0, lag=5.0), *OPEN], waited=waited)
+    assert (found.code, found.verdict) == ("ok", verdict)
+    assert ("unseen" in dict(found.detail)) == bool(waited)
 
 
 def test_streams_that_could_not_be_held_are_named():
