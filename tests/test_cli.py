@@ -263,19 +263,19 @@ def test_budgets(run, served, flags):
 def test_key_and_headers_come_from_the_environment(edgeprobe, at, monkeypatch):
     """Their values reach the server, and stand nowhere in what is written."""
     monkeypatch.setenv("A_KEY", lab.LAB_KEY)
-    monkeypatch.setenv("A_BYPASS", "let-me-through-4711")
+    monkeypatch.setenv("A_BYPASS", "let-me-through-zq9x")
     with lab.serve(clock=Clock(0.02), prefill=0.2, tpot=0.02) as keyed:
         flags = [*at(keyed), "--key-env", "A_KEY", "--header", "X-Bypass=A_BYPASS"]
         flags.remove("--no-key")
         said = edgeprobe("run", "smoke", *flags, "--client", "httpx", "--json", "-")
         arrived = [{k.lower(): v for k, v in a.headers} for a in keyed.origin.requests]
     assert said.code == 0
-    assert {headers["x-bypass"] for headers in arrived} == {"let-me-through-4711"}
+    assert {headers["x-bypass"] for headers in arrived} == {"let-me-through-zq9x"}
     assert f"Bearer {lab.LAB_KEY}" in {headers["authorization"] for headers in arrived}
     [stored] = store.reports_dir().glob("*.json")
     for text in (said.out, said.err, stored.read_text()):
         assert lab.LAB_KEY not in text
-        assert "4711" not in text
+        assert "zq9x" not in text
 
 
 def test_the_proxies_of_the_environment(run, monkeypatch):
