@@ -22,7 +22,9 @@ from probes.vocabulary import vocabulary
 from probes.watch.asking import Around
 from probes.watch.chores import Chore
 from probes.watch.dead_man import DeadMan
+from probes.watch.looks import Looks
 from probes.watch.loop import Watch
+from probes.watch.marked import Marked
 from probes.watch.must_fail import MustFail
 from probes.watch.parts import Parts
 from probes.watch.times import interval
@@ -83,7 +85,15 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
         )
         clock = Clock(wall.scale)
         around = Around(
-            memory, alerting, metrics, clock, wall, confirmations, sinks=(metrics,), secrets=secrets
+            memory,
+            alerting,
+            metrics,
+            clock,
+            wall,
+            confirmations,
+            sinks=(metrics,),
+            secrets=secrets,
+            looks=Looks(memory, wall),
         )
         turns = Turns(canary, around)
 
@@ -92,7 +102,10 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
             for name in intervals:
                 metrics.last_success(name, memory.last_conclusive(name))
 
-        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sinks, listed, wall.shown)
+        marked = Marked(memory, alerting, metrics, wall)
+        parts = Parts(
+            canary, memory, alerting, metrics, turns, MustFail(around), marked, sinks, listed, wall.shown
+        )
         listed(canary, {entry.name: interval(entry) for entry in canary.entries})
         try:
             yield parts
@@ -124,6 +137,7 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
     chores = [
         Chore("alerts and metrics", second(_TELL), tell),
         Chore("must fail", second(_RARELY), lambda now: parts.try_detection(now, watch.stop)),
+        Chore("marks", second(_RARELY), lambda now: parts.look_at_marks(now, watch.ask)),
         Chore("retention", second(_RARELY), parts.prune),
     ]
     watch = Watch(watched, parts, wall, read, last=last, reloaded=reloaded, chores=chores)
