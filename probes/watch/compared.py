@@ -19,11 +19,12 @@ from probes.change.latency import percent
 from probes.change.part import times
 from probes.comparison import Side
 from probes.errors import UsageError
+from probes.kinds.words import listed
 from probes.model import Verdict
 from probes.watch.sides import news_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from probes.alerts.news import News
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from probes.watch.sides import Sides
 
 _SHOWN = 6
-_MENDED = "mended"
+_MENDED, _LOST = "mended", "regression.outcome"
 
 
 def compared(
@@ -103,11 +104,17 @@ def _words(
 
 
 def _headline(found: Comparison, requests: int) -> str:
-    worse = _of(found, Verdict.FAIL)
-    mended = [one for one in _of(found, Verdict.PASS) if one.title.startswith(_MENDED)]
-    for titles in (worse, mended):
-        if titles:
-            return f"{titles[0].title}{f', and {len(titles) - 1} more' if len(titles) > 1 else ''}"
+    worse, good = _of(found, Verdict.FAIL), _of(found, Verdict.PASS)
+    lost = _clients(one for one in worse if one.code == _LOST)
+    mended = _clients(one for one in good if one.title.startswith(_MENDED))
+    if lost:
+        others = sum(one.code != _LOST for one in worse)
+        more = f", and {times(others, 'figure')} got worse" if others else ""
+        return f"{listed(lost)} worked before and fail{'s' if len(lost) == 1 else ''} now{more}"
+    if worse:
+        return f"{worse[0].title}{f', and {len(worse) - 1} more' if len(worse) > 1 else ''}"
+    if mended:
+        return f"mended: {listed(mended)}"
     outcomes = [row.verdict for row in found.rows if row.what == "outcome"]
     if not outcomes:
         return "nothing could be compared"
@@ -116,10 +123,17 @@ def _headline(found: Comparison, requests: int) -> str:
     return f"nothing changed for customers that {times(requests, 'request')} could show"
 
 
+def _clients(findings: Iterable[Finding]) -> list[str]:
+    return sorted({one.client for one in findings if one.client is not None})
+
+
 def _changed(found: Comparison, looks: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    for one in _of(found, Verdict.FAIL)[:_SHOWN]:
+    worse = _of(found, Verdict.FAIL)
+    for one in worse[:_SHOWN]:
         detail = dict(one.detail)
         yield "worse", f"{one.title}: before {detail.get('before', '')}; after {detail.get('after', '')}"
+    if len(worse) > _SHOWN:
+        yield "worse", f"{len(worse) - _SHOWN} more"
     for one in looks[:_SHOWN]:
         yield "look", one.title
     for one in _of(found, Verdict.PASS)[:_SHOWN]:
