@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from probes.change.differences import Change
     from probes.comparison import Trait
 
-KEPT = 8
+KEPT = 12
 """Runs, the one that is looked at included."""
 _TWO, _BEFORE = 2, 3
 HURTS = frozenset({CLIENT, DELIVERY})

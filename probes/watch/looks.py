@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from probes.acceptance import accepted
 from probes.change import told
 from probes.change.confirmed import KEPT, confirmed
 from probes.change.differences import Outcome
@@ -80,12 +81,10 @@ class Looks:
         marks = [
             mark for mark in self._memory.marks(kept.looks[0][0]) if mark.target in {None, run.target.name}
         ]
+        today = self._wall.now().date()
         found = told.findings(looked_at, f"{run.suites[0]}/baseline", marks)
-        return Look(
-            found,
-            _names(changed),
-            min((span[0] for change in changed if (span := change.between)), default=began),
-        )
+        since = min((span[0] for change in changed if (span := change.between)), default=began)
+        return Look(tuple(accepted(one, run.target, today) for one in found), _names(changed), since)
 
     def _stored(self, entry: Entry, run: Run) -> list[tuple[datetime, tuple[Trait, ...]]]:
         """Of the runs before, oldest first."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from probes.watch.looks import Look
     from probes.watch.needs import Canary, Daily, Entry
 
+_OFTEN = timedelta(days=1)
+"""A look that comes and goes is told once in this time."""
 _GOOD = frozenset({Verdict.PASS, Verdict.WARN})
 
 
@@ -197,12 +199,12 @@ class Turns:
     def _note(self, entry: Entry, run: Run, look: Look) -> None:
         """A look that changed unmarked."""
         for found in look.findings:
-            if found.verdict is not Verdict.PASS and look.since is not None:
+            if found.verdict is not Verdict.PASS and not found.accepted and look.since is not None:
                 key = AlertKey(entry.target, About.CHANGE, found.layer, found.product, found.code)
                 names = tuple(f"{found.layer}\n{name}" for name in look.changes)
-                words = words_of_look(found)
+                unless = look.since - _OFTEN
                 self._around.alerting.note(
-                    News(key, names, words, look.since, look.since, (entry.name,), run.id)
+                    News(key, names, words_of_look(found), look.since, unless, (entry.name,), run.id)
                 )
 
     def _note_budget(self, target: Target, pace: Pace) -> None:

@@ -68,6 +68,12 @@ def nothing():
     return of(*turns, marks=(MARK, LATER), left=(f"long-prod: {Missed.BUDGET}: the day's budget is used up",))
 
 
+def mended():
+    good = [("openai-py", "good stream"), ("curl", "good stream")] * 2
+    bad = [("openai-py", "refused"), ("curl", "good stream")] * 2
+    return of((0, bad), (60, bad), (66, good), (71, good))
+
+
 def few():
     good, one = [("httpx", "good stream")] * 2, [("httpx", "good stream"), ("httpx", "bad gateway")]
     return of((0, good), (66, one))
@@ -76,6 +82,7 @@ def few():
 STORIES = {
     "broken": (broken, Verdict.FAIL),
     "slower": (slower, Verdict.FAIL),
+    "mended": (mended, Verdict.INCONCLUSIVE),
     "nothing": (nothing, Verdict.PASS),
     "few": (few, Verdict.INCONCLUSIVE),
 }

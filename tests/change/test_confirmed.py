@@ -44,7 +44,7 @@ DAYS = {
     "machines that take turns": ("onooonnonnoonnnonoooonnn", {}),
     "machines that share a run": ("(oonn)(onon)(oonn)(nnoo)(oooo)(nnnn)(oonn)", {}),
     "too few before": ("oonnnnnnn", {}),
-    "back after it was the look for long": ("ooooonnnnnnnnoo", {6: ["header x-policy"], 14: ["header x-policy"]}),
+    "back after it was the look for long": ("ooooonnnnnnnnnnoo", {6: ["header x-policy"], 16: ["header x-policy"]}),
     "back while the look before is remembered": ("ooooonnoooooo", {6: ["header x-policy"]}),
     "nothing": ("oooooooooo", {}),
 }  # fmt: skip
