@@ -68,6 +68,8 @@ class About(StrEnum):
     """Nothing conclusive was measured: the service is unknown, not down."""
     PROBE = "probe"
     """The canary itself: its detection, its store, its machine."""
+    CHANGE = "change"
+    """What came of a mark, or that the edge looks different: told once, and over with that."""
 
 
 class AlertState(StrEnum):
@@ -137,6 +139,8 @@ class Told(StrEnum):
     OPENED = "opened"
     UPDATED = "updated"
     RESOLVED = "resolved"
+    NOTED = "noted"
+    """Nobody waits for its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,12 @@ CATALOGUE: Mapping[str, Row] = {
             most=MOST_KINDS_OF_FINDING + len(About),
         ),
         Row("edgeprobe_alerts_undelivered", "gauge", "Messages about alerts that a sink has not taken yet."),
+        Row(
+            "edgeprobe_comparisons_total",
+            "counter",
+            "What was compared before and after marks; inconclusive is what so few samples could not tell.",
+            {"target": None, "verdict": ("pass", "warn", "inconclusive", "fail")},
+        ),
         # --- the canary itself
         Row(
             "edgeprobe_turns_total",

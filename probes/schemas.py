@@ -70,6 +70,7 @@ ABOUT = {
         "dead_man": "Asked at each interval while the canary is well; whoever misses it wakes you.",
         "link": "Put into alerts; {run} is the run's id.",
         "must_fail": "How often it proves on a lab of its own that it finds what is broken; null is never.",
+        "settle": "How long after a mark its target is asked once more, to tell what changed; null does not ask after marks.",
         "retention": "Days that runs are kept, and those with a failure.",
         "sinks": "Who hears of alerts.",
         "maintenance": "Changes that are planned: alerts in them say so.",

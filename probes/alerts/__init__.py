@@ -10,13 +10,14 @@ from probes.alerts import blindness
 from probes.alerts.book import Book
 from probes.alerts.delivery import Delivery
 from probes.alerts.evidence import Asked, Subject
+from probes.alerts.news import News, alert_of, name_of
 from probes.alerts.outbreak import remembered
 from probes.alerts.page import Page
 from probes.alerts.rules import confirmations, key_of, pages
-from probes.alerts.telling import told
+from probes.alerts.telling import read_on, told
 from probes.alerts.text import Words, words_in
 from probes.alerts.weighing import Pages
-from probes.canary import About, AlertKey, AlertState
+from probes.canary import About, AlertKey, AlertState, Told
 from probes.model import Layer
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from probes.canary import Alert, Deliver, Notice, Turn
     from probes.model import Finding, Run
 
-__all__ = ["OURS", "Alerting", "Asked", "confirmations", "key_of", "pages"]
+__all__ = ["OURS", "Alerting", "Asked", "News", "confirmations", "key_of", "pages"]
 
 OURS = "edgeprobe"
 """The target of alerts about the canary itself."""
@@ -102,6 +103,24 @@ class Alerting:
                 return
             self._turn_over(page)
         self._delivery.tick()
+
+    def note(self, news: News) -> bool:
+        """Tells what nobody waits for the end of; whether it was to be told."""
+        with self._lock:
+            before = [self._book.noted(name_of(news.key.target, name)) for name in news.names]
+            if all(at is not None and at >= news.unless for at in before):
+                return False
+            now = self._wall.now()
+            alert = alert_of(news, now, news.read_on or read_on(self._canary.link, news.run))
+            self._book.note(alert)
+            self._delivery.tell(alert, Told.NOTED, self._canary.sinks, now)
+        self._delivery.tick()
+        return True
+
+    def noted(self, target: str, name: str) -> bool:
+        """Whether news of it were told."""
+        with self._lock:
+            return self._book.noted(name_of(target, name)) is not None
 
     def tick(self) -> None:
         """Every few seconds: deliveries are tried again, and what is watched no more is let go."""

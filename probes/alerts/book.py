@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from probes.alerts.outbreak import Outbreak, remembered
-from probes.canary import Alert, AlertState
+from probes.canary import About, Alert, AlertState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from probes.alerts.needs import Memory
     from probes.canary import AlertKey
 
+NAMES = "names"
+"""What news are made of, in their memory."""
 _LIVE = frozenset({AlertState.SUSPECTED, AlertState.OPEN})
 
 
@@ -29,8 +32,12 @@ class Book:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._newest: dict[AlertKey, Alert] = {}
+        self._noted: dict[str, datetime] = {}
         for alert in sorted(memory.alerts(open_only=False), key=_age):
-            self._newest[alert.key] = alert
+            if alert.key.about is About.CHANGE:
+                self._note(alert)
+            else:
+                self._newest[alert.key] = alert
 
     def live(self) -> list[Alert]:
         """Open and suspected ones."""
@@ -54,6 +61,19 @@ class Book:
         if before is None or replace(before, updated=alert.updated) != alert:
             self._newest[alert.key] = alert
             self._memory.keep(alert)
+
+    def noted(self, name: str) -> datetime | None:
+        """When news of it were told last."""
+        return self._noted.get(name)
+
+    def note(self, news: Alert) -> None:
+        """What is told once."""
+        self._note(news)
+        self._memory.keep(news)
+
+    def _note(self, news: Alert) -> None:
+        for name in json.loads(news.memory.get(NAMES, "[]")):
+            self._noted[name] = news.opened
 
 
 def _age(alert: Alert) -> tuple[datetime, bool]:

@@ -100,7 +100,7 @@ def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall)
         marks=marks[:_MARKS],
         host=extra.get("host"),
         last=wall.shown(ended) if ended else None,
-        link=_link(canary.link, alert.run),
+        link=read_on(canary.link, alert.run),
         before=wall.shown(before) if before else None,
         flapping=page.outbreak.flapping,
         outlived="outlived" in extra,
@@ -118,7 +118,8 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text).astimezone(UTC) if text else None
 
 
-def _link(template: str | None, run: str | None) -> str | None:
+def read_on(template: str | None, run: str | None) -> str | None:
+    """Where the evidence is."""
     if run is None:
         return None
     return f"edgeprobe report {run}" if template is None else template.replace("{run}", run)

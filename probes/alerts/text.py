@@ -59,6 +59,15 @@ def noted(words: Words) -> str:
     return json.dumps(asdict(words))
 
 
+def words_of_look(finding: Finding) -> Words:
+    """Of a look of the edge that changed: before and after side by side."""
+    rows = [row for row in finding.detail if row[0] != "marked"]
+    made = f"{finding.layer}{f', {finding.product}' if finding.product else ''} · {finding.code}"
+    once = "once: from now on this is how it looks"
+    do = f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
+    return Words(finding.title, (*rows, ("marked", "nothing"), ("layer", made), ("told", once)), do)
+
+
 def words_in(memory: Mapping[str, str]) -> Words:
     """Those that were noted in an alert's memory."""
     data = json.loads(memory.get("words", '{"title": ""}'))
@@ -91,10 +100,10 @@ def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
         until = beside.last or alert.since
         lasted = in_words(max((until - alert.since).total_seconds(), 0.0))
         span = f"from {clock(alert.since, now)} to {clock(until, now)} ({lasted})"
-        return _line(f"[resolved] {where} {span}", TITLE)
+        return line(f"[resolved] {where} {span}", TITLE)
     intervals = f"{alert.intervals} interval{'' if alert.intervals == 1 else 's'}"
     planned = f", during maintenance {alert.window}" if alert.window and not beside.outlived else ""
-    return _line(f"{where} since {clock(alert.since, now)} ({intervals}){planned}", TITLE)
+    return line(f"{where} since {clock(alert.since, now)} ({intervals}){planned}", TITLE)
 
 
 def _says_whom(title: str, alert: Alert, beside: Beside) -> bool:
@@ -123,7 +132,7 @@ def _tag(alert: Alert, beside: Beside) -> str:
 
 def text_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
     """The lines below the title, each `word: sentence`."""
-    return "\n".join(f"{label}: {_line(text, LINE)}" for label, text in _rows(alert, words, beside, now))
+    return "\n".join(f"{label}: {line(text, LINE)}" for label, text in _rows(alert, words, beside, now))
 
 
 def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
@@ -184,7 +193,7 @@ def clock(at: datetime, now: datetime) -> str:
     return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"
 
 
-def _line(text: str, most: int) -> str:
+def line(text: str, most: int) -> str:
     """One line, without what a terminal or a log would obey; cut where it is endless."""
     lines = [line for line in text.split("\n") if line.strip()]
     clean = safe_text(_clean(lines[0].strip() if lines else ""))

@@ -53,6 +53,15 @@ def fingerprint(runs: Iterable[Run]) -> tuple[Trait, ...]:
     return tuple(Trait(*key, _seen(found[key])) for key in sorted(found))
 
 
+def merged(looks: Iterable[tuple[Trait, ...]]) -> tuple[Trait, ...]:
+    """Fingerprints of single runs as that of all of them."""
+    found: dict[tuple[str, str, str], list[Seen]] = {}
+    for look in looks:
+        for trait in look:
+            found.setdefault((trait.of, trait.where, trait.route), []).extend(trait.seen)
+    return tuple(Trait(*key, tuple(found[key])) for key in sorted(found))
+
+
 _Read = tuple[str, str, Reading, int, tuple[str, ...]]
 
 

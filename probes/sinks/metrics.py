@@ -155,6 +155,11 @@ class Metrics:
                     self._kind_of("edgeprobe_alerts_open", key.target, key.code, key.layer, about=key.about)
             self._series.put("edgeprobe_alerts_undelivered", undelivered)
 
+    def comparison(self, target: str, verdict: Verdict) -> None:
+        """Of before and after a mark."""
+        with self._lock:
+            self._series.count("edgeprobe_comparisons_total", "verdict", verdict, target=target)
+
     # --- whether the canary itself is well
 
     def reload(self, ok: bool, at: datetime) -> None:

@@ -20,6 +20,7 @@ from probes.watch.again import again, but_served, serves, unwell
 from probes.watch.history import by_history
 from probes.watch.judging import OWN, STALL, clocked, doubted, longest
 from probes.watch.knock import knock
+from probes.watch.looks import UNCHANGED, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from probes.model import Event, Finding, Run, Sink, Spend
     from probes.pace import Pace
     from probes.stop import Stop
+    from probes.watch.looks import Looks
     from probes.watch.needs import Alerting, Entry, Metrics, Wall
     from probes.watch.past import Memory
     from probes.wire.lag import Lag
@@ -49,18 +51,20 @@ class Around:
     secrets: Secrets = field(default_factory=Secrets)
     lag: Lag = OWN
     knock: Callable[[str], int | str] = knock
+    looks: Looks | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """`again`: the failing cases asked once more, and what was found then. `excuse`: why failures were not believed.
-    `spent`: by each run of the turn.
+    `spent`: by each run of the turn. `look`: what the first one confirms of a changed look.
     """
 
     first: Asked
     again: tuple[Asked, ...] = ()
     excuse: str | None = None
     spent: tuple[Spend, ...] = ()
+    look: Look = UNCHANGED
 
 
 class Asking:
@@ -82,18 +86,19 @@ class Asking:
         self._long = long
         self._excuse: str | None = None
         self._spent: list[Spend] = []
+        self._look = UNCHANGED
 
     def turn(self) -> Judged:
         first = self._judged(self._order)
         if not any(map(pages, first.findings)) or self._stop.reason is not None:
-            return Judged(first, (), self._excuse, tuple(self._spent))
+            return Judged(first, (), self._excuse, tuple(self._spent), self._look)
         first = self._by_a_second_check(first)
         if self._cut_off([first]):
             first = self._disbelieved(first)
         came = again(first, self._again, lambda finding: self._around.rule(finding, self._entry))
         if came and self._cut_off(came):
             first, came = self._disbelieved(first), [self._disbelieved(asked) for asked in came]
-        return Judged(first, tuple(came), self._excuse, tuple(self._spent))
+        return Judged(first, tuple(came), self._excuse, tuple(self._spent), self._look)
 
     def _again(self, cases: tuple[str, ...] | None) -> Asked | None:
         if self._stop.reason is not None or self._pace.paused is not None:
@@ -122,6 +127,9 @@ class Asking:
         run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
         self._spent.append(run.spend)
         findings = self._remembered(run, began)
+        if order is self._order:
+            self._look = self._looked_at(replace(run, findings=findings), began)
+            findings = (*findings, *self._look.findings)
         if known_better := [finding for finding in findings if finding not in run.findings]:
             run = replace(run, findings=findings, verdict=worst(findings))
             for finding in known_better:
@@ -136,6 +144,15 @@ class Asking:
         except UsageError as fault:
             sys.stderr.write(f"edgeprobe: {fault}\n")
             return run.findings
+
+    def _looked_at(self, run: Run, began: datetime) -> Look:
+        """As above."""
+        looks = self._around.looks
+        try:
+            return UNCHANGED if looks is None else looks.of(self._entry, run, began)
+        except UsageError as fault:
+            sys.stderr.write(f"edgeprobe: {fault}\n")
+            return UNCHANGED
 
     # --- whose fault it may be -----------------------------------------------------------------------------
 

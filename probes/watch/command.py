@@ -26,7 +26,9 @@ from probes.vocabulary import vocabulary
 from probes.watch.asking import Around
 from probes.watch.chores import Chore
 from probes.watch.dead_man import DeadMan
+from probes.watch.looks import Looks
 from probes.watch.loop import Watch
+from probes.watch.marked import Marked
 from probes.watch.must_fail import MustFail
 from probes.watch.parts import Parts
 from probes.watch.times import interval
@@ -89,7 +91,15 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
         )
         clock = Clock(wall.scale)
         around = Around(
-            memory, alerting, metrics, clock, wall, confirmations, sinks=(metrics,), secrets=secrets
+            memory,
+            alerting,
+            metrics,
+            clock,
+            wall,
+            confirmations,
+            sinks=(metrics,),
+            secrets=secrets,
+            looks=Looks(memory, wall),
         )
         turns = Turns(canary, around)
 
@@ -98,7 +108,10 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
             for name in intervals:
                 metrics.last_success(name, memory.last_conclusive(name))
 
-        parts = Parts(canary, memory, alerting, metrics, turns, MustFail(around), sinks, listed, wall.shown)
+        marked = Marked(memory, alerting, metrics, wall)
+        parts = Parts(
+            canary, memory, alerting, metrics, turns, MustFail(around), marked, sinks, listed, wall.shown
+        )
         listed(canary, {entry.name: interval(entry) for entry in canary.entries})
         try:
             yield parts
@@ -132,6 +145,9 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
         Chore("must fail", second(_RARELY), lambda now: parts.try_detection(now, watch.stop)),
         Chore("retention", second(_RARELY), parts.prune),
     ]
+    if wall.scale == 1.0:
+        # A mark is of the machine's clock, which tells nothing of when in the lab's time it was.
+        chores.append(Chore("marks", second(_RARELY), lambda now: parts.look_at_marks(now, watch.ask)))
     watch = Watch(watched, parts, wall, read, last=last, reloaded=reloaded, chores=chores)
     reloaded(None, wall.now())
     with ExitStack() as stack:

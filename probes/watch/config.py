@@ -100,7 +100,7 @@ class Receiver:
     webhook_env: str | None = None
     secret_env: str | None = None
     notify_env: str | None = None
-    about: tuple[About, ...] = (About.SERVICE, About.BLIND, About.PROBE)
+    about: tuple[About, ...] = (About.SERVICE, About.BLIND, About.PROBE, About.CHANGE)
     min: Literal["warn", "fail"] = "warn"
 
 
@@ -132,7 +132,7 @@ class Daily:
 class Canary:
     """`database`: a SQLAlchemy URL with `$NAME` for what a variable holds, `None` is SQLite beside the reports; `listen: None` serves no page and no metrics; `control` is an address that is
     not the target's; `link` is put into alerts, with `{run}` in it; `must_fail: None` never tries whether detection
-    still works.
+    still works. `settle`: how long after a mark its target is asked once more; `None` does not ask after marks.
     """
 
     entries: tuple[Entry, ...]
@@ -142,6 +142,7 @@ class Canary:
     dead_man: DeadMan | None = None
     link: str | None = None
     must_fail: Duration | None = timedelta(hours=1)
+    settle: Duration | None = timedelta(minutes=5)
     retention: Retention = Retention()
     sinks: tuple[Receiver, ...] = ()
     maintenance: tuple[Maintenance, ...] = ()

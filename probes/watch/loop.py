@@ -112,6 +112,11 @@ class Watch:
             return "starting"
         return "draining" if self._ending else None
 
+    def ask(self, entry: Entry) -> bool:
+        """Beside its schedule; whether that was taken: not while its turn before has not ended, nor at the end."""
+        long = self._turns.is_long(entry)
+        return not self._ending and self._lanes.offer(entry, self._wall.now(), long=long) is None
+
     def next_times(self) -> dict[str, datetime]:
         """When each entry is due next."""
         jobs = self._agenda.appointments if self._agenda is not None else []

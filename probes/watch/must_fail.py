@@ -120,7 +120,9 @@ class MustFail:
             target = target_from_flags(served.base_url, "openai", served.model, key_env=_KEY, env_proxy=False)
             order = Order((_SUITE,), replace(target, name=NAME), only=_CLIENTS, clock=_CLOCK)
             secrets = Secrets({**os.environ, _KEY: served.api_key or ""})
-            around = replace(self._around, memory=scratch, secrets=secrets, clock=_CLOCK, sinks=())
+            around = replace(
+                self._around, memory=scratch, secrets=secrets, clock=_CLOCK, sinks=(), looks=None
+            )
             asking = Asking(around, None, order, Pace(target.limits, _CLOCK), stop, Own())
             return asking.turn(), scratch.heard
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from probes.memory import Memory
     from probes.stop import Stop
     from probes.watch.config import Canary, Entry
+    from probes.watch.marked import Marked
     from probes.watch.must_fail import MustFail
     from probes.watch.needs import Metrics
     from probes.watch.turns import Turns
@@ -40,6 +41,7 @@ class Parts:
     metrics: Metrics
     turns: Turns
     must_fail: MustFail
+    marked: Marked
     sinks: Callable[[Watched], Mapping[str, Deliver]]
     listed: Callable[[Canary, Mapping[str, timedelta]], None]
     shown: Callable[[datetime], datetime]
@@ -92,6 +94,9 @@ class Parts:
         elif self.tried is None or not 0 <= (now - self.tried).total_seconds() < every.total_seconds():
             self.must_fail.take(now, stop)
             self.tried = now
+
+    def look_at_marks(self, now: datetime, ask: Callable[[Entry], bool]) -> None:
+        self.marked.look(now, self.canary, ask)
 
     def prune(self, now: datetime) -> None:
         if self.pruned is None or not 0 <= (now - self.pruned).total_seconds() < _EVERY_HOUR:

@@ -12,6 +12,7 @@ from probes.errors import UsageError, did_you_mean
 from probes.redact import looks_like_key
 from probes.watch import database
 from probes.watch.cron import check_cron
+from probes.watch.forms import in_short
 from probes.watch.times import Timetable
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LEAST, MOST = timedelta(seconds=1), timedelta(days=31)
 """Between two times of an entry."""
+LONGEST_SETTLE = timedelta(hours=1)
 MOST_CONFIRMED = 20
 LONGEST_NAME = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
@@ -35,6 +37,8 @@ _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 def problems(canary: Canary) -> Iterator[Problem]:
     """Key path and problem, in the order of the keys; no text repeats what may be a secret."""
     yield from _addresses(canary)
+    if canary.settle is not None:
+        yield from _within(("settle",), _settle(canary.settle))
     yield from _within(("retention",), _retention(canary.retention))
     yield from _names("sinks", canary.sinks)
     for index, sink in enumerate(canary.sinks):
@@ -69,6 +73,11 @@ def _addresses(canary: Canary) -> Iterator[Problem]:
         yield from _dead_man(canary.dead_man)
     if canary.link is not None and ("{run}" not in canary.link or not _is_url(canary.link)):
         yield ("link",), "must be an http or https URL with {run} in it, where the run's id goes"
+
+
+def _settle(settle: timedelta) -> Iterator[Problem]:
+    if settle > LONGEST_SETTLE:
+        yield (), f"must be at most {in_short(LONGEST_SETTLE)}"
 
 
 def _retention(kept: Retention) -> Iterator[Problem]:

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from probes.canary import Missed, Turn
+from probes.alerts.news import News
+from probes.alerts.text import words_of_look
+from probes.canary import About, AlertKey, Missed, Turn
 from probes.conduct import Order, plan
 from probes.config import load_target
 from probes.errors import UsageError
@@ -28,12 +30,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from probes.model import Case, Target
+    from probes.model import Case, Run, Target
     from probes.pace import Pace
     from probes.stop import Stop
     from probes.watch.asking import Around, Judged
+    from probes.watch.looks import Look
     from probes.watch.needs import Canary, Daily, Entry
 
+_OFTEN = timedelta(days=1)
+"""A look that comes and goes is told once in this time."""
 _GOOD = frozenset({Verdict.PASS, Verdict.WARN})
 
 
@@ -186,8 +191,21 @@ class Turns:
             around.alerting.observe(turn, entry=entry)
         else:
             first = judged.first
-            around.alerting.observe(turn, first.run, first.findings, entry=entry, again=judged.again)
+            hurting = [finding for finding in first.findings if finding not in judged.look.findings]
+            around.alerting.observe(turn, first.run, hurting, entry=entry, again=judged.again)
+            self._note(entry, first.run, judged.look)
         return turn
+
+    def _note(self, entry: Entry, run: Run, look: Look) -> None:
+        """A look that changed unmarked."""
+        for found in look.findings:
+            if found.verdict is not Verdict.PASS and not found.accepted and look.since is not None:
+                key = AlertKey(entry.target, About.CHANGE, found.layer, found.product, found.code)
+                names = tuple(f"{found.layer}\n{name}" for name in look.changes)
+                unless = look.since - _OFTEN
+                self._around.alerting.note(
+                    News(key, names, words_of_look(found), look.since, unless, (entry.name,), run.id)
+                )
 
     def _note_budget(self, target: Target, pace: Pace) -> None:
         with pace.lock:

@@ -71,6 +71,7 @@ def everything():
     metrics.budget("prod", "tokens", 10)
     metrics.reload(ok=True, at=NOW)
     metrics.must_fail(ok=True, at=NOW)
+    metrics.comparison("prod", Verdict.FAIL)
     metrics.control(ok=True)
     metrics.store(errors=1, ok=False)
     return metrics

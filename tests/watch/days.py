@@ -195,6 +195,9 @@ class Day:
 
     def _between(self, over: datetime) -> None:
         assert self.watch._lanes.idle(60)
+        self.parts.look_at_marks(self.wall.at, self.watch.ask)
+        assert self.watch._lanes.idle(60)
+        self.parts.look_at_marks(self.wall.at, self.watch.ask)
         self.parts.tell(self.wall.at)
         settled()
         if self.wall.at >= over:

@@ -76,6 +76,19 @@ def test_a_turn_that_has_not_ended_is_told_as_overlap():
     assert set(turns.since) == {turns.dues[turns.taken.index("long")]}
 
 
+def test_who_is_asked_beside_the_schedule_is_asked_once_at_a_time():
+    """Not while its turn before has not ended, which is no turn that was missed, and not once the day ends."""
+    turns, held = Turns(holds=("held",)), entry("held", every="1d")
+    with Running(watching(held, turns=turns)) as day:
+        assert day.watch.ask(held)
+        turns.until(lambda t: t.taken == ["held"])
+        assert not day.watch.ask(held)
+        assert turns.missing == []
+        day.watch.signalled("SIGTERM")
+        turns.held.set()
+        assert not day.watch.ask(held)
+
+
 def test_the_first_signal_lets_turns_finish():
     """It ends when they did, not before."""
     turns = Turns(holds=("long",))

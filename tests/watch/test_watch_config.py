@@ -246,6 +246,7 @@ MISTAKES = {
     ),
     "budget's target": (said("budgets", "{prd: {requests_per_day: 1}}"), ":2: budgets.prd: 'prd' is the target of no entry; did you mean prod?"),
     "budget of nothing": (said("budgets", "{prod: {requests_per_day: 0}}"), ":2: budgets.prod.requests_per_day: must be above 0, not 0"),
+    "settle": (said("settle", "2h"), ":2: settle: must be at most 1h"),
     "retention": (said("retention", "{raw_days: 0}"), ":2: retention.raw_days: must be 1 or more, not 0"),
     "an alias of itself": ("version: 1\nentries: &a [*a]\n", "is an alias of what holds it"),
     "no UTF-8": ("version: 1\nentries: \x00\n", "not YAML"),
