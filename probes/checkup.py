@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from probes.credentials import Secrets
     from probes.model import Target
     from probes.strict_yaml import KeyPath, Lines
+    from probes.watch.watched import Watched
 
 T = TypeVar("T")
 _STAND_IN = ("http://127.0.0.1:9/v1", "openai", "m")
@@ -77,10 +78,16 @@ _TABLES: dict[str, Callable[[], Any]] = {
 }
 
 
-def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secrets | None = None) -> Checkup:
+def checkup(
+    suites: Sequence[str] = (),
+    target: str | None = None,
+    secrets: Secrets | None = None,
+    receiver: Callable[[Watched, int, Secrets], object] | None = None,
+) -> Checkup:
     """`suites` and `target` as on the command line; without them every one there is.
 
-    With `secrets` the variables that targets name are looked up too, but for those of the example.
+    With `secrets` the variables that targets name are looked up too, but for those of the example. `receiver` raises
+    UsageError for a sink of the canary, by its number, that could not be told.
     """
     found = Checkup()
     targets = _targets(found, target, secrets)
@@ -95,7 +102,7 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
         if table is not None:
             found.count(what, len(table))
     if not suites and target is None and canary.FILE.is_file():
-        _canary(found, secrets)
+        _canary(found, secrets, receiver)
     _copied_pages(found)
     found.read(replies.__wrapped__)
     for path in own_signatures.files():
@@ -105,7 +112,9 @@ def checkup(suites: Sequence[str] = (), target: str | None = None, secrets: Secr
     return found
 
 
-def _canary(found: Checkup, secrets: Secrets | None) -> None:
+def _canary(
+    found: Checkup, secrets: Secrets | None, receiver: Callable[[Watched, int, Secrets], object] | None
+) -> None:
     watched = found.read(canary.load)
     if watched is None:
         return
@@ -114,6 +123,9 @@ def _canary(found: Checkup, secrets: Secrets | None) -> None:
         for named in canary.variables(watched.canary):
             found.read(partial(watched.value, named, secrets))
         found.read(partial(watched.database_url, secrets))
+    if secrets is not None and receiver is not None:
+        for index in range(len(watched.canary.sinks)):
+            found.read(partial(receiver, watched, index, secrets))
 
 
 def _copied_pages(found: Checkup) -> None:

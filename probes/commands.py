@@ -167,13 +167,28 @@ def validate(arguments: Namespace) -> int:
     if arguments.schema is not None:
         sys.stdout.write(schemas.text(arguments.schema))
         return 0
-    found = checkup(arguments.suites, arguments.target, Secrets() if arguments.env else None)
+    if arguments.env:
+        from probes.watch.receivers import receiver
+
+        found = checkup(arguments.suites, arguments.target, Secrets(), receiver)
+    else:
+        found = checkup(arguments.suites, arguments.target)
     if found.problems:
         sys.stderr.write("".join(f"{problem}\n" for problem in found.problems))
         return 2
     sys.stdout.write("".join(f"note     {note}\n" for note in found.notes))
-    sys.stdout.write(f"ok       {', '.join(f'{n:,} {what}' for what, n in found.counts.items())}\n")
+    sys.stdout.write(f"ok       {', '.join(_counted(n, what) for what, n in found.counts.items())}\n")
     return 0
+
+
+_ONE = {
+    "entries of the canary": "entry of the canary",
+    "signatures of targets' own": "signature of a target's own",
+}
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n != 1 else f"1 {_ONE.get(what, what.removesuffix('s'))}"
 
 
 def init(arguments: Namespace) -> int:

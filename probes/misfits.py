@@ -78,8 +78,8 @@ def _said(error: ErrorDetails) -> str:
     if wanted := _WANTED.get(error["type"]):
         quote = "; put it in quotes" if wanted == "text" and isinstance(given, int | float) else ""
         return f"must be {wanted}, not {echo(given)}{quote}"
-    message = error["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return f"{message[:1].lower()}{message[1:]}, not {echo(given)}"
+    message, also, hint = error["msg"].removeprefix("Input ").removeprefix("Value error, ").partition("; ")
+    return f"{message[:1].lower()}{message[1:]}, not {echo(given)}{also}{hint}"
 
 
 def _existing(loc: KeyPath, data: Any) -> KeyPath:

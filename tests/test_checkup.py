@@ -138,7 +138,7 @@ def test_an_acceptance_that_has_expired_is_noted(edgeprobe, here):
     [note] = [line for line in said.out.splitlines() if line.startswith("note")]
     line = len((TARGET + held).splitlines()) + 1
     assert f"configs/targets/prod.yaml:{line}: accepted[1]: has expired on 2025-03-01" in note
-    assert "ok       1 targets" in said.out
+    assert "ok       1 target," in said.out
 
 
 def test_variables_that_are_set(edgeprobe, here, monkeypatch):

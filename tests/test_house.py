@@ -24,7 +24,7 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 # for all that is in it, but for a module that stands in a row of its own.
 LAYERS = {
     "the version": "__init__",
-    "nouns": "model canary comparison span errors clock spellings body_text api_paths",
+    "nouns": "model canary comparison span errors clock log spellings body_text api_paths",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
@@ -36,7 +36,7 @@ LAYERS = {
     "the canary": "alerts watch marks during",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs ordered classify.command calibration.command rejudge.command change.command watch.command memory.command memory.since_command marks.command marks.fired_command during.command lab.command commands flags parser options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs ordered classify.command calibration.command rejudge.command change.command watch.command watch.receivers memory.command memory.since_command marks.command marks.fired_command during.command lab.command commands flags parser options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

@@ -78,7 +78,7 @@ class Alerting:
                 if page is not None and blind:
                     extra = page.outbreak.extra
                     extra["reasons"] = blindness.counted(extra.get("reasons"), turn)
-                    page.words, page.run = blindness.words(extra["reasons"]), turn.run
+                    page.words, page.run = blindness.words(extra["reasons"], turn.target), turn.run
             for page in opened.all():
                 if True in page.results and turn.ended is not None:
                     page.outbreak.extra["ended"] = turn.ended.isoformat()

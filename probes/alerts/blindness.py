@@ -18,7 +18,8 @@ _PLANNED = frozenset({Missed.SAMPLED, Missed.DRAINED})
 _DO: dict[str, str] = {
     Missed.OVERLAP: "give the entry a longer interval, or let it ask less: it takes longer than that",
     Missed.BUDGET: "raise the day's budget of the target, or ask less often",
-    Missed.PAUSED: "ask for a higher limit of the probe's own key, or ask less often; customers' keys have their own",
+    Missed.PAUSED: "ask for a higher limit of the probe's own key, or ask less often; customers' keys have their own. "
+    "`edgeprobe store resume {target}` ends the pause at once",
     Missed.LATE: "see why the canary did not run at that time: the machine slept, or its clock was set",
     Missed.ERROR: "run `edgeprobe validate --env` on the canary's machine",
 }
@@ -44,7 +45,7 @@ def kinds(counts: str | None) -> list[str]:
     return list(dict.fromkeys(word if word in set(Missed) else "not conclusive" for word in words))
 
 
-def words(counts: str) -> Words:
+def words(counts: str, target: str) -> Words:
     """The reasons that were counted: what it is now, and then the most frequent first."""
     reasons = list(json.loads(counts).items())
     named = [f"{n} x {why}" for why, n in reasons[:_NAMED]]
@@ -56,5 +57,5 @@ def words(counts: str) -> Words:
             ("seen", "nothing conclusive, neither an outage nor its absence"),
             ("because", "; ".join([*named, *([f"{more} x other"] if more else [])])),
         ),
-        f"operator: {do}",
+        f"operator: {do.format(target=target)}",
     )

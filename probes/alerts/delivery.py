@@ -12,15 +12,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from probes.alerts.book import identity
-from probes.canary import Notice, Severity, Undelivered
+from probes.alerts.text import late
+from probes.canary import Notice, Severity, Told, Undelivered
+from probes.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from probes.alerts.needs import Memory, Receiver, Wall
-    from probes.canary import Alert, Deliver, Told
+    from probes.canary import Alert, Deliver
 
+LATE = timedelta(minutes=2)
+"""What is delivered later than that after it was made says so."""
 FIRST, LONGEST = timedelta(seconds=10), timedelta(minutes=15)
 _ORDER = list(Severity)
 
@@ -38,6 +42,7 @@ class Delivery:
         self._lock = threading.Lock()
         self._pending = {notice.id: notice for notice in memory.undelivered()}
         self._sending: dict[str, threading.Thread] = {}
+        self._failing: set[str] = set()
         self._closed = False
 
     def tell(self, alert: Alert, told: Told, receivers: Iterable[Receiver], now: datetime) -> None:
@@ -101,11 +106,43 @@ class Delivery:
     def _send(self, sink: str) -> None:
         while (notice := self._claimed(sink)) is not None:
             try:
-                self.sinks[sink](notice)
+                self.sinks[sink](self._of_now(notice))
             except Undelivered as why:
                 self._note(replace(notice, fault=str(why), refused=why.refused))
+                self._log_fault(notice, why)
             else:
                 self._note(replace(notice, delivered=self._wall.now(), fault=None, refused=False))
+                if sink in self._failing:
+                    self._failing.discard(sink)
+                    log(f"sink {sink} can be told again")
+
+    def _of_now(self, notice: Notice) -> Notice:
+        """With a word of it where it is late, or over by now."""
+        over = self._over(notice)
+        shown, now = self._wall.shown, self._wall.now()
+        if over is None and now - notice.made <= LATE:
+            return notice
+        said = late(notice.alert, shown(notice.made), shown(over) if over else None, shown(now))
+        return replace(notice, alert=said)
+
+    def _over(self, notice: Notice) -> datetime | None:
+        """Since when what it tells is over, as a notice says that still waits behind it."""
+        with self._lock:
+            ends = [
+                other.alert.resolved or other.made
+                for other in self._pending.values()
+                if (other.alert.id, other.sink, other.told) == (notice.alert.id, notice.sink, Told.RESOLVED)
+            ]
+        return min(ends, default=None) if notice.told is not Told.RESOLVED else None
+
+    def _log_fault(self, notice: Notice, why: Undelivered) -> None:
+        """At the first of a row, not at each try; what a sink refuses for what stands in it says nothing of others."""
+        if why.refused and not notice.refused:
+            what = f"{notice.told} of {notice.alert.key.code} on {notice.alert.key.target}"
+            log(f"sink {notice.sink} refuses one notice ({what}): {why}; others are delivered")
+        elif not why.refused and notice.sink not in self._failing:
+            self._failing.add(notice.sink)
+            log(f"sink {notice.sink} cannot be told: {why}; tried again until it can")
 
     def _claimed(self, sink: str) -> Notice | None:
         """The next one that is due, with this attempt counted; `None` ends the thread."""

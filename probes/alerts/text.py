@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -101,9 +101,17 @@ def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
         lasted = in_words(max((until - alert.since).total_seconds(), 0.0))
         span = f"from {clock(alert.since, now)} to {clock(until, now)} ({lasted})"
         return line(f"[resolved] {where} {span}", TITLE)
-    intervals = f"{alert.intervals} interval{'' if alert.intervals == 1 else 's'}"
     planned = f", during maintenance {alert.window}" if alert.window and not beside.outlived else ""
-    return line(f"{where} since {clock(alert.since, now)} ({intervals}){planned}", TITLE)
+    return line(f"{where} since {clock(alert.since, now)} ({_lasting(alert)}){planned}", TITLE)
+
+
+def _lasting(alert: Alert) -> str:
+    """Of blindness how many turns saw nothing: two that are taken by hand may lie within one interval."""
+    if alert.key.about is About.BLIND and alert.observed is not None:
+        n, what = alert.observed.k, "turn"
+    else:
+        n, what = alert.intervals, "interval"
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _says_whom(title: str, alert: Alert, beside: Beside) -> bool:
@@ -185,6 +193,14 @@ def _changes(alert: Alert, beside: Beside, now: datetime) -> Iterator[tuple[str,
         yield "maintenance", f"begun during {alert.window}{was}"
     for mark in beside.marks:
         yield "change", f'marked at {clock(mark.at, now)}: "{mark.text}" ({mark.source})'
+
+
+def late(alert: Alert, made: datetime, over: datetime | None, now: datetime) -> Alert:
+    """As it is told when what it says was news at another time, and may be `over` since."""
+    since = f"; over since {clock(over, now)}, which is told next" if over is not None else ""
+    text = f"told late: this was at {clock(made, now)}{since}\n{alert.text}"
+    title = f"(told late, over by now) {alert.title}" if over is not None else alert.title
+    return replace(alert, title=_line(title, TITLE), text=text)
 
 
 def clock(at: datetime, now: datetime) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,9 @@ def _beside(path: Path) -> Iterator[None]:
         except BlockingIOError:
             who = os.read(handle, 80).decode("ascii", "replace").strip()
             raise UsageError(_TOLD.format(who=f" ({who})" if who else "")) from None
-        os.truncate(handle, 0)
-        os.write(handle, f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M} UTC\n".encode())
+        with suppress(OSError):  # of a full disk: held it is all the same
+            os.truncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M} UTC\n".encode())
         yield
     finally:
         os.close(handle)

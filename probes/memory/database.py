@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sqlite3
-import sys
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from probes.errors import UsageError
+from probes.log import log
 from probes.memory.schema import VERSION
 from probes.store import database_file
 
@@ -30,6 +31,9 @@ _WAIT_MS, _WAIT_AGAIN_MS, _WAIT_FOR_MAKER_MS = 5000, 50, 60_000
 """For another process that writes; less once a write has failed, so that measuring isn't held up by each that follows;
 longer for one that makes the database.
 """
+_ROOM = 65_536
+"""Bytes: less than SQLite needs beside its file to open it."""
+_FULL = ": the disk is full; make room, or name another: `database:` of canary.yaml, or $EDGEPROBE_REPORTS"
 _KEY = 0x6D616465  # "made"
 
 
@@ -52,7 +56,8 @@ class Database:
             self._make()
         except SQLAlchemyError as fault:
             self.engine.dispose()
-            raise UsageError(f"cannot open {self.name}: {_said(fault)}") from None
+            full = _FULL if self._is_full() else ""
+            raise UsageError(f"cannot open {self.name}: {_said(fault)}{full}") from None
         except BaseException:
             self.engine.dispose()
             raise
@@ -79,6 +84,12 @@ class Database:
             )  # what was asked and answered is its owner's
         except OSError as fault:
             raise UsageError(f"cannot open {path}: {fault.strerror}") from None
+
+    def _is_full(self) -> bool:
+        """SQLite itself says "disk I/O error" where it finds no room for the files beside its own."""
+        with suppress(OSError):
+            return self.file is not None and shutil.disk_usage(self.file.parent).free < _ROOM
+        return False
 
     def _engine(self) -> Engine:
         try:
@@ -124,7 +135,7 @@ class Database:
                 self.errors += 1
                 before, self.fault = self.fault, f"cannot write {self.name}: {_said(fault)}"
                 if before is None:
-                    sys.stderr.write(f"edgeprobe: {self.fault}; measuring goes on\n")
+                    log(f"{self.fault}; measuring goes on")
                 return False
             return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from probes.budget import Governor
 from probes.conduct import conduct, emitter
 from probes.credentials import Secrets
 from probes.errors import UsageError
+from probes.log import log
 from probes.model import Finished, Found
 from probes.runner import worst
 from probes.watch import control
@@ -142,7 +142,7 @@ class Asking:
         try:
             return by_history(run, self._around.memory, began)
         except UsageError as fault:
-            sys.stderr.write(f"edgeprobe: {fault}\n")
+            log(str(fault))
             return run.findings
 
     def _looked_at(self, run: Run, began: datetime) -> Look:

@@ -5,11 +5,12 @@ Each has a thread of its own: the deliverer of an alert that hangs must not hold
 
 from __future__ import annotations
 
-import sys
 import threading
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from probes.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +68,7 @@ class Chores:
         except Exception as bug:  # noqa: BLE001 - handed on: to /healthz, so that whoever runs us hears of it
             said = f"{chore.name}: {type(bug).__name__}: {bug}"
             if self._faults.get(chore.name) != said:
-                sys.stderr.write(f"edgeprobe: {traceback.format_exc()}")
+                log(traceback.format_exc().rstrip())
             self._faults[chore.name] = said
         else:
             self._faults.pop(chore.name, None)

@@ -13,14 +13,13 @@ from probes.alerts import Alerting, confirmations
 from probes.clock import Clock
 from probes.credentials import Secrets
 from probes.errors import UsageError, did_you_mean
+from probes.log import log
 from probes.memory import Memory
 from probes.reporters.assets import policy
 from probes.reporters.span.page import SCRIPT, report
 from probes.sinks.metrics import Metrics
-from probes.sinks.notify import notify
 from probes.sinks.page import Page
 from probes.sinks.served import serve
-from probes.sinks.webhook import webhook
 from probes.target_flags import refuse_scaled
 from probes.vocabulary import vocabulary
 from probes.watch.asking import Around
@@ -31,6 +30,7 @@ from probes.watch.loop import Watch
 from probes.watch.marked import Marked
 from probes.watch.must_fail import MustFail
 from probes.watch.parts import Parts
+from probes.watch.receivers import receivers
 from probes.watch.times import interval
 from probes.watch.turns import Turns
 from probes.watch.wall import Wall
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from probes.canary import Deliver
     from probes.watch.config import Canary
     from probes.watch.watched import Watched
 
@@ -56,12 +55,12 @@ def run(arguments: Namespace) -> int:
     read = partial(_read, arguments)
     watched = read()
     names = arguments.entry or []
-    if names and not arguments.once:
-        raise UsageError("--entry: goes with --once")
     known = [entry.name for entry in watched.canary.entries]
     for name in names:
         if name not in known:
             raise UsageError(f"--entry: {name!r} is no entry{did_you_mean(name, known)}")
+    if names and not arguments.once:
+        raise UsageError("--entry: goes with --once")
     wall = Wall(arguments.time_scale)
     with _parts(watched, wall) as parts:
         if arguments.once:
@@ -81,11 +80,11 @@ def _read(arguments: Namespace) -> Watched:
 def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
     canary, secrets = watched.canary, Secrets()
     metrics = Metrics({name: code.verdict for name, code in vocabulary().items()})
-    sinks = partial(_sinks, secrets=secrets)
+    sinks = partial(receivers, secrets=secrets)
     heard = sinks(watched)
     with Memory.open(watched.database_url(secrets), now=wall.now) as memory, memory.alone():
         for cut in memory.recover(wall.now()):
-            sys.stderr.write(f"edgeprobe: run {cut} was cut off; what it has is kept\n")
+            log(f"run {cut} was cut off; what it has is kept")
         alerting = Alerting(
             memory, canary, wall, heard, interval=lambda entry: interval(parts.canary.entry(entry.name))
         )
@@ -187,19 +186,3 @@ def _dead_man(watched: Watched, wall: Wall, unwell: Callable[[], str | None], st
     dead_man = DeadMan(url, said.every, wall, unwell)
     stack.callback(dead_man.close)
     dead_man.start()
-
-
-def _sinks(watched: Watched, secrets: Secrets) -> dict[str, Deliver]:
-    """UsageError where a variable is not set or holds no address, at the line that names it."""
-    found: dict[str, Deliver] = {}
-    for index, receiver in enumerate(watched.canary.sinks):
-        at = ("sinks", index)
-        if receiver.webhook_env is not None:
-            url, key = (watched.value_at((*at, name), secrets) for name in ("webhook_env", "secret_env"))
-            found[receiver.name] = webhook(url, key)
-            continue
-        try:
-            found[receiver.name] = notify(watched.value_at((*at, "notify_env"), secrets))
-        except ValueError as wrong:
-            watched.refuse((*at, "notify_env"), f"{receiver.notify_env}: {wrong}")
-    return found

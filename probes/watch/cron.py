@@ -30,10 +30,25 @@ def check_cron(expression: str) -> None:
     try:
         CronSim(expression, _ANY)
     except CronSimError as fault:
+        if _never_comes(expression):
+            raise UsageError("never comes: none of its months has such a day") from None
         where = str(fault).removeprefix("Bad ")
         raise UsageError(
             f"its {where} is not valid; the fields are minute, hour, day, month, day of the week"
         ) from None
+
+
+def _never_comes(expression: str) -> bool:
+    """Each field is valid by itself; cronsim calls the day wrong that none of the months has."""
+    from cronsim import CronSim, CronSimError
+
+    minute, hour, day, months, weekday = expression.split()
+    try:
+        CronSim(f"{minute} {hour} {day} * {weekday}", _ANY)
+        CronSim(f"* * * {months} *", _ANY)
+    except CronSimError:
+        return False
+    return True
 
 
 def next_of_cron(expression: str, moment: datetime, where: tzinfo) -> datetime | None:

@@ -5,10 +5,10 @@ Somebody else: an address that expects to be asked at each interval, and calls f
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import TYPE_CHECKING
 
+from probes.log import log
 from probes.watch.knock import knock, welcome
 
 if TYPE_CHECKING:
@@ -57,5 +57,5 @@ class DeadMan:
 
     def _told(self, fault: str | None) -> None:
         if fault is not None and fault != self.fault:
-            sys.stderr.write(f"edgeprobe: dead man's address: {fault}\n")
+            log(f"dead man's address: {fault}")
         self.fault = fault

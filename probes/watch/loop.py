@@ -6,7 +6,6 @@ signal ends it: the first lets the turns under way finish, a second one does not
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import traceback
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from probes.canary import Missed
 from probes.errors import UsageError
+from probes.log import log
 from probes.model import Verdict
 from probes.stop import Stop
 from probes.watch.chores import Chores
@@ -128,7 +128,7 @@ class Watch:
             self._asked_to_reload = True
         elif self._ending:
             self._hurried = True
-            _say("stopped: what is under way is recorded as interrupted")
+            log("stopped: what is under way is recorded as interrupted")
             self.stop("interrupted")
         else:
             self._ending = True
@@ -172,7 +172,7 @@ class Watch:
 
     def _broke(self, entry: Entry, due: datetime, bug: Exception) -> None:
         if not isinstance(bug, UsageError):
-            sys.stderr.write(f"edgeprobe: {entry.name}: {''.join(traceback.format_exception(bug))}")
+            log(f"{entry.name}: {''.join(traceback.format_exception(bug)).rstrip()}")
         said = str(bug) if isinstance(bug, UsageError) else f"{type(bug).__name__}: {bug}"
         self._turns.missed(entry, due, Missed.ERROR, said)
 
@@ -186,13 +186,13 @@ class Watch:
         except UsageError as mistake:
             if asked or str(mistake) != self.reload_fault:
                 self.reload_fault = str(mistake)
-                _say(f"not taken over, the files of before go on to count: {mistake}")
+                log(f"the files are wrong and not taken over; what stood there before goes on: {mistake}")
                 self._reloaded(self.reload_fault, self._wall.now())
             return
         self.watched, self.reload_fault = watched, None
         self._files = Files(watched.files, watched.digest)
         agenda.take_over(watched.canary.entries)
-        _say(f"taken over: {', '.join(entry.name for entry in watched.canary.entries)}")
+        log(f"taken over: {', '.join(entry.name for entry in watched.canary.entries)}")
         self._reloaded(None, self._wall.now())
 
     # --- its end ---
@@ -207,7 +207,7 @@ class Watch:
         for entry, due in self._lanes.give_up_waiting():
             self._turns.missed(entry, due, Missed.DRAINED, "the canary was ended before its turn began")
         if busy := self._lanes.busy:
-            _say(f"draining: waits for {', '.join(busy)}; a second signal stops at once")
+            log(f"draining: waits for {', '.join(busy)}; a second signal stops at once")
         end = time.monotonic() + DRAIN
         while self.stop.reason is None and time.monotonic() < end:
             if self._lanes.idle(_STEP):
@@ -233,8 +233,3 @@ def exit_code(turns: Sequence[Turn]) -> int:
         return FAILED
     good = all(turn.conclusive and turn.verdict in {Verdict.PASS, Verdict.WARN} for turn in asked)
     return 0 if asked and good else UNPROVEN
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"edgeprobe: {text}\n")
-    sys.stderr.flush()

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from probes.log import log
 from probes.watch.times import interval
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Parts:
         self.listed(canary, {entry.name: interval(entry) for entry in canary.entries})
         for what in ("database", "listen", "dead_man"):
             if getattr(canary, what) != getattr(self.canary, what):
-                sys.stderr.write(f"edgeprobe: {what}: changed; that counts when `watch` is started anew\n")
+                log(f"{what}: changed; that counts when `watch` is started anew")
         self.canary = canary
 
     # --- beside the turns ---

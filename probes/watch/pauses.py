@@ -5,13 +5,13 @@ They stand in the memory: another process keeps to them as well, and `edgeprobe 
 
 from __future__ import annotations
 
-import sys
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from probes.canary import Pause
 from probes.errors import UsageError
+from probes.log import log
 from probes.pace import Pace
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Paces:
         try:
             return {pause.target: pause for pause in self._memory.pauses()}
         except UsageError as fault:
-            sys.stderr.write(f"edgeprobe: {fault}\n")
+            log(str(fault))
             return {}
 
 

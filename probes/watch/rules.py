@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     Problem = tuple[KeyPath, str]
 
-LEAST, MOST = timedelta(seconds=1), timedelta(days=31)
-"""Between two times of an entry."""
+LEAST, MOST = timedelta(seconds=10), timedelta(days=31)
+"""Between two times of an entry, of which each is a run of many requests; of the canary's time, as `--time-scale` has it."""
 LONGEST_SETTLE = timedelta(hours=1)
 MOST_CONFIRMED = 20
+_LOAD = ": each time is a whole run, and more of them are a load on the service"
 LONGEST_NAME = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -64,14 +65,14 @@ def _addresses(canary: Canary) -> Iterator[Problem]:
         address = _LISTEN.fullmatch(canary.listen)
         if address is None or int(address[1]) >= 2**16:
             yield ("listen",), "must be HOST:PORT, such as 127.0.0.1:9469, or null"
-    if canary.control is not None and not _is_url(canary.control):
+    if canary.control is not None and not is_url(canary.control):
         yield (
             ("control",),
             "must be an http or https URL that is not the target's, such as https://example.com/",
         )
     if canary.dead_man is not None:
         yield from _dead_man(canary.dead_man)
-    if canary.link is not None and ("{run}" not in canary.link or not _is_url(canary.link)):
+    if canary.link is not None and ("{run}" not in canary.link or not is_url(canary.link)):
         yield ("link",), "must be an http or https URL with {run} in it, where the run's id goes"
 
 
@@ -122,7 +123,7 @@ def _targets(at: KeyPath, names: Sequence[str], canary: Canary) -> Iterator[Prob
 def _dead_man(dead_man: DeadMan) -> Iterator[Problem]:
     if (dead_man.url is None) == (dead_man.url_env is None):
         yield ("dead_man",), "must have one of url and url_env"
-    if dead_man.url is not None and not _is_url(dead_man.url):
+    if dead_man.url is not None and not is_url(dead_man.url):
         yield ("dead_man", "url"), "must be an http or https URL"
     if dead_man.url_env is not None:
         yield from _variable(("dead_man", "url_env"), dead_man.url_env)
@@ -169,7 +170,10 @@ def _when(entry: Entry) -> Iterator[Problem]:
     if len(due) != 1:
         yield (), f"must have one of every, at and cron{', not ' + ' and '.join(due) if due else ''}"
     if entry.every is not None and not LEAST <= entry.every <= MOST:
-        yield ("every",), "must be from 1s to 31d"
+        yield (
+            ("every",),
+            f"must be from 10s to 31d, not {in_short(entry.every)}{_LOAD if entry.every < LEAST else ''}",
+        )
     if len(set(entry.at)) < len(entry.at):
         yield ("at",), "names a time twice"
     if entry.timezone != "UTC" and due == ["every"]:
@@ -223,7 +227,8 @@ def _variable(at: KeyPath, variable: str) -> Iterator[Problem]:
         )
 
 
-def _is_url(text: str) -> bool:
+def is_url(text: str) -> bool:
+    """An http or https one, with a host."""
     try:
         parts = urlsplit(text)
         port = parts.port

@@ -6,7 +6,6 @@ Asked or left out, judged, asked again where it looks bad, and told to memory, a
 from __future__ import annotations
 
 import hashlib
-import sys
 import traceback
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -18,6 +17,7 @@ from probes.canary import About, AlertKey, Missed, Turn
 from probes.conduct import Order, plan
 from probes.config import load_target
 from probes.errors import UsageError
+from probes.log import log
 from probes.model import Spend, Verdict
 from probes.runner import worst
 from probes.watch.asking import Asking
@@ -96,7 +96,7 @@ class Turns:
         except UsageError as fault:
             return self._left(entry, turn, Missed.ERROR, str(fault))
         except Exception as bug:  # noqa: BLE001 - handed on: told as what came of the turn, and to whoever reads stderr
-            sys.stderr.write(traceback.format_exc())
+            log(f"{entry.name}: {traceback.format_exc().rstrip()}")
             return self._left(entry, turn, Missed.ERROR, f"a bug of edgeprobe's: {type(bug).__name__}")
 
     def missed(

@@ -18,7 +18,7 @@ from probes.metric_rows import MOST_SERIES, Asked, most_series
 from probes.suite import cases, load_suite
 from probes.watch import database
 from probes.watch.config import Canary
-from probes.watch.rules import problems
+from probes.watch.rules import is_url, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,11 +34,12 @@ _INSTEAD = "url_env: HEARTBEAT_URL; database: postgresql+psycopg://canary:$DB_PA
 
 
 class Named(NamedTuple):
-    """A variable that stands at a key, and what it holds."""
+    """A variable that stands at a key, and what it holds; `url`: that must be one that can be asked."""
 
     at: KeyPath
     variable: str
     what: str
+    url: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,14 @@ class Watched:
         strict_yaml.refuse(problem, self.path, self.lines, at)
 
     def value(self, named: Named, secrets: Secrets) -> str:
-        """What a variable holds; UsageError at the line that names it."""
+        """What a variable holds, which no text repeats; UsageError at the line that names it."""
         try:
-            return secrets.value(named.variable, named.what)
+            value = secrets.value(named.variable, named.what)
         except UsageError as wrong:
             self.refuse(named.at, str(wrong))
+        if named.url and not is_url(value):
+            self.refuse(named.at, f"{named.variable}: must hold an http or https URL: it is {named.what}")
+        return value
 
     def value_at(self, at: KeyPath, secrets: Secrets) -> str:
         """Of the one that is named there."""
@@ -172,11 +176,12 @@ def variables(canary: Canary) -> Iterator[Named]:
     for name in database.names(canary.database or ""):
         yield Named(_DATABASE, name, "a part of the database's URL")
     if canary.dead_man is not None and canary.dead_man.url_env is not None:
-        yield Named(("dead_man", "url_env"), canary.dead_man.url_env, "the dead man's address")
+        yield Named(("dead_man", "url_env"), canary.dead_man.url_env, "the dead man's address", url=True)
     for index, sink in enumerate(canary.sinks):
         for key in ("webhook_env", "notify_env"):
             if (variable := getattr(sink, key)) is not None:
-                yield Named(("sinks", index, key), variable, f"the address of sink {sink.name}")
+                what = f"the address of sink {sink.name}"
+                yield Named(("sinks", index, key), variable, what, url=key == "webhook_env")
         if sink.secret_env is not None:
             what = f"the key that sink {sink.name} is signed with"
             yield Named(("sinks", index, "secret_env"), sink.secret_env, what)

@@ -23,7 +23,7 @@ def blind(scene):
     [
         (Missed.OVERLAP, None, "longer interval"),
         (Missed.BUDGET, "5,000 requests of today are used up", "budget"),
-        (Missed.PAUSED, "Retry-After: 3600", "higher limit of the probe's own key"),
+        (Missed.PAUSED, "Retry-After: 3600", "`edgeprobe store resume prod` ends the pause"),
         (Missed.LATE, None, "did not run"),
         (Missed.ERROR, "no such suite", "validate"),
         (None, "our own network: example.com does not answer either", "report"),

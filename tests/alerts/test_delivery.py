@@ -72,6 +72,100 @@ def test_what_was_not_taken_is_tried_again_ever_later():
     assert scene.last.fault is None
 
 
+def test_a_sink_that_fails_is_a_line_of_the_log_and_that_it_works_again_is_one(capsys):
+    """Not each try; with the time."""
+    scene = Scene(deliver={"ops": Sink(failing=3), "chat": Sink()}, sinks=(Receiver(), Receiver("chat")))
+    settled(scene.turn(BAD, BAD))
+    for tries in (1, 2, 3):
+        scene.tick(after=pause(tries))
+        settled(scene)
+    settled(scene.turn(FINE).turn(FINE))
+    assert [line.partition("  ")[2] for line in capsys.readouterr().err.splitlines()] == [
+        "edgeprobe: sink ops cannot be told: answered 503; tried again until it can",
+        "edgeprobe: sink ops can be told again",
+    ]
+
+
+def test_a_notice_that_is_refused_is_one_line_of_the_log(capsys):
+    """Over restarts too, while what others say is delivered."""
+
+    def picky(notice):
+        if notice.alert.key.code == "blocked.client":
+            raise Undelivered.answered(400)
+
+    scene = Scene(deliver={"ops": picky})
+    settled(scene.turn(BAD, BAD))
+    other = [finding(code="model.not_found")]
+    settled(scene.turn(other, other))
+    for _ in range(3):
+        scene.tick(after=LONGEST)
+        settled(scene)
+    scene.restart()
+    scene.tick(after=LONGEST)
+    settled(scene)
+    said = (
+        "sink ops refuses one notice (opened of blocked.client on prod): answered 400; others are delivered"
+    )
+    assert [line.partition("edgeprobe: ")[2] for line in capsys.readouterr().err.splitlines()] == [said]
+
+
+@pytest.mark.parametrize(
+    ("away", "first"),
+    [
+        (timedelta(), "clients: "),
+        (timedelta(minutes=1, seconds=59), "clients: "),
+        (timedelta(minutes=2, seconds=1), "told late: this was at 14:06 UTC"),
+        (timedelta(hours=12), "told late: this was at 2026-11-30 14:06 UTC"),
+    ],
+    ids=["at once", "soon", "late", "on another day"],
+)
+def test_what_is_told_late_says_when_it_was_news(away, first):
+    """What is kept of it is as it was made."""
+    heard = []
+
+    def back(notice):
+        if scene.wall.now() - notice.made < away:
+            raise Undelivered("answered 503")
+        heard.append(notice.alert)
+
+    scene = Scene()
+    scene.deliver = {"ops": back}
+    scene.restart()
+    settled(scene.turn(BAD, BAD))
+    if away:
+        scene.tick(after=away)
+        settled(scene)
+    assert heard[0].text.splitlines()[0].startswith(first)
+    assert heard[0].title == scene.last.alert.title
+    assert "told late" not in scene.last.alert.text
+
+
+def test_what_is_over_by_now_says_so_where_it_is_told_to_have_begun():
+    """Before the end is told: who is woken reads that there is nothing left to do."""
+    heard, away = [], True
+
+    def back(notice):
+        if away:
+            raise Undelivered("answered 503")
+        heard.append((notice.told.value, notice.alert.title, notice.alert.text.splitlines()[0]))
+
+    scene = Scene(deliver={"ops": back})
+    settled(scene.turn(BAD, BAD))
+    for _ in range(2):
+        settled(scene.turn(FINE))
+    away = False
+    scene.tick(after=LONGEST)
+    settled(scene)
+    (opened, title, first), (resolved, end, last) = heard
+    assert (opened, first) == (
+        "opened",
+        "told late: this was at 14:06 UTC; over since 14:16 UTC, which is told next",
+    )
+    assert title.startswith("(told late, over by now) [edge · Cloudflare 1010] ")
+    assert (resolved, last) == ("resolved", "told late: this was at 14:16 UTC")
+    assert end.startswith("[resolved] ")
+
+
 @pytest.mark.parametrize("tries", [1, 2, 7, 50, 10_000])
 def test_pauses_grow_up_to_a_quarter_of_an_hour(tries):
     """And no further."""

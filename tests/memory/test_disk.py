@@ -186,6 +186,22 @@ def test_a_full_disk(tmp_path, monkeypatch, capsys, disk):
             assert len(other.turns("filler", 1000)) == number
 
 
+def test_a_full_disk_at_the_start_is_called_full(tmp_path):
+    """SQLite's own word for it is an I/O error."""
+    with small_disk(tmp_path / "disk") as (fill, empty):
+        url = f"sqlite:///{tmp_path}/disk/edgeprobe.db"
+        with Memory.open(url) as memory:
+            pass
+        fill(memory)
+        with pytest.raises(
+            UsageError,
+            match=r"cannot open .*/edgeprobe\.db: disk I/O error: the disk is full; make room, or ",
+        ):
+            Memory.open(url)
+        empty(memory)
+        Memory.open(url).close()
+
+
 def test_a_disk_that_stays_full_costs_bounded_memory(reports, monkeypatch, capsys):
     """Beyond a bound the oldest runs are kept without their calls, and say so."""
     monkeypatch.setattr(remembering, "_MOST_CALLS", 4)

@@ -304,7 +304,7 @@ def test_once_is_ended_by_a_signal():
 # --- as a program ----------------------------------------------------------------------------------------
 
 HERE = Path(__file__).parent
-FILE = "version: 1\nentries:\n  - {{name: {name}, suite: smoke, target: prod, every: 5s}}\n"
+FILE = "version: 1\nentries:\n  - {{name: {name}, suite: smoke, target: prod, every: 10s}}\n"
 TARGET = "version: 1\nname: prod\napi: openai\nmodel: m\nkey_env: null\nroutes:\n  edge:\n    base_url: http://127.0.0.1:9/v1\n"
 
 

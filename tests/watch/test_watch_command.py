@@ -249,6 +249,7 @@ def test_a_pause_outlives_the_process_until_a_person_ends_it(watch, lab, edgepro
 WRONG = {
     "no such file": (("--config", "no.yaml"), "", "edgeprobe: no.yaml: no such file\n"),
     "no such entry": (("--once", "--entry", "shrt"), "", "edgeprobe: --entry: 'shrt' is no entry; did you mean short?\n"),
+    "no such entry of a day": (("--entry", "nope"), "", "edgeprobe: --entry: 'nope' is no entry; valid: short\n"),
     "entry without once": (("--entry", "short"), "", "edgeprobe: --entry: goes with --once\n"),
     "a variable that is not set": (
         (), "dead_man: {url_env: NOT_SET}\n", "edgeprobe: configs/canary.yaml:4: dead_man.url_env: NOT_SET is not set: it holds the dead man's address; set it\n",

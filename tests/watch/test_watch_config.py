@@ -11,8 +11,8 @@ from probes.bundled import bundled
 from probes.canary import About
 from probes.credentials import Secrets
 from probes.errors import UsageError
-from probes.watch.command import _sinks as sinks_of
 from probes.watch.forms import clock_time, duration, in_short, moment, weekdays
+from probes.watch.receivers import receivers as sinks_of
 from probes.watch.watched import load, read_canary
 
 TARGET = "version: 1\nname: prod\napi: openai\nmodel: m\nkey_env: A_KEY\nroutes:\n  edge:\n    base_url: https://a.example/v1\n"
@@ -140,21 +140,31 @@ MISTAKES = {
     "a number for a duration": (entry("every: 5"), ":3: entries[0].every: must be a duration, such as 30s, 5m, 1h30m or 2d, not 5"),
     "a duration with a blank": (entry("every: 5 min"), "entries[0].every: must be a duration, such as 30s, 5m, 1h30m or 2d, not '5 min'"),
     "no time": (entry("every: 0s"), "entries[0].every: must be more than 0s"),
-    "too rare": (entry("every: 60d"), "entries[0].every: must be from 1s to 31d"),
-    "base 60": (entry("at: [22:00]"), ':3: entries[0].at[0]: must be a time of day, such as "07:30"; put it in quotes'),
+    "too rare": (entry("every: 60d"), "entries[0].every: must be from 10s to 31d, not 60d"),
+    "too often": (
+        entry("every: 9s"),
+        ":3: entries[0].every: must be from 10s to 31d, not 9s: each time is a whole run, and more of them are a load on the service",
+    ),
+    "base 60": (entry("at: [22:00]"), ':3: entries[0].at[0]: must be a time of day, such as "07:30", not 1320; put it in quotes'),
     "no such hour": (entry('at: ["25:00"]'), ":3: entries[0].at[0]: must be a time of day"),
     "an hour twice": (entry('at: ["03:10", "03:10"]'), ":3: entries[0].at: names a time twice"),
     "time zone misspelt": (
-        entry('at: ["03:10"], timezone: Europe/Berln'), ":3: entries[0].timezone: must be a time zone; did you mean Europe/Berlin?",
+        entry('at: ["03:10"], timezone: Europe/Berln'), ":3: entries[0].timezone: must be a time zone, not 'Europe/Berln'; did you mean Europe/Berlin?",
     ),
     "a path for a time zone": (entry('at: ["03:10"], timezone: ../../etc/passwd'), "timezone: must be a time zone"),
     "NUL in a time zone": (entry('at: ["03:10"], timezone: "a\\0b"'), "timezone: must be a time zone"),
     "time zone of every": (entry("every: 5m, timezone: Europe/Berlin"), "timezone: goes with at or cron"),
     "cron": (entry('cron: "61 * * * *"'), ":3: entries[0].cron: its minute is not valid"),
+    "cron of no day that is": (entry('cron: "0 0 31 2 *"'), ":3: entries[0].cron: never comes: none of its months has such a day"),
+    "cron of no month that is": (entry('cron: "0 0 31 13 *"'), ":3: entries[0].cron: its month is not valid"),
+    "cron of no day at all": (entry('cron: "0 0 32 2 *"'), ":3: entries[0].cron: its day-of-month is not valid"),
+    "window that never comes": (
+        said("maintenance", '[{name: a, cron: "0 3 30 2 *", lasts: 1h}]'), ":2: maintenance[0].cron: never comes",
+    ),
     "never due": (
         entry('cron: "0 3 * * *", active: {from: "07:00", until: "22:00"}'), ":3: entries[0]: is never due",
     ),
-    "day misspelt": (entry("every: 5m, active: {days: mo-fri}"), "active.days: must be days, such as mon-fri or sat,sun; did you mean mon?"),
+    "day misspelt": (entry("every: 5m, active: {days: mo-fri}"), "active.days: must be days, such as mon-fri or sat,sun, not 'mo-fri'; did you mean mon?"),
     "days as a list": (entry("every: 5m, active: {days: [mon]}"), "active.days: must be days"),
     "sample of what is cheap": (entry("every: 5m, sample: 0.5"), "sample: goes with `tier: expensive`"),
     "sample of more than all": (entry("every: 5m, tier: expensive, sample: 50"), "sample: must be above 0 and up to 1, not 50"),
@@ -318,10 +328,13 @@ SINKS = "[{name: ops, webhook_env: HOOK, secret_env: HOOK_KEY}, {name: chat, not
     [
         ({}, "sinks[0].webhook_env: HOOK is not set: it holds the address of sink ops; set it"),
         ({"HOOK": "http://a/"}, "sinks[0].secret_env: HOOK_KEY is not set: it holds the key that sink ops is signed with; set it"),
+        ({"HOOK": "abcdefghijkl", "HOOK_KEY": "k"}, "sinks[0].webhook_env: HOOK: must hold an http or https URL: it is the address of sink ops"),
+        ({"HOOK": "ftp://abcdefghijkl/", "HOOK_KEY": "k"}, "sinks[0].webhook_env: HOOK: must hold an http or https URL"),
+        ({"HOOK": "https:///abcdefghijkl", "HOOK_KEY": "k"}, "sinks[0].webhook_env: HOOK: must hold an http or https URL"),
         ({"HOOK": "http://a/", "HOOK_KEY": "k"}, "sinks[1].notify_env: CHAT is not set"),
         ({"HOOK": "http://a/", "HOOK_KEY": "k", "CHAT": "slak://abcdefghijkl"}, "sinks[1].notify_env: CHAT: not the Apprise URL of a service"),
     ],
-    ids=["webhook", "its key", "no address", "no service"],
+    ids=["webhook", "its key", "no URL", "no web", "no host", "no address", "no service"],
 )  # fmt: skip
 def test_a_sink_that_cannot_be_told_is_named_by_its_line(canary, held, told):
     """As it is when the canary starts, and when it takes a file over."""
@@ -414,6 +427,28 @@ def test_validate_reads_the_canary(edgeprobe, canary, monkeypatch):
         2,
         "configs/canary.yaml:17: entries[0].evry: unknown key; did you mean every?\n",
     )
+
+
+def test_validate_refuses_an_address_that_watch_refuses(edgeprobe, canary, monkeypatch):
+    """Each at its line, with nothing of what the variable holds; good ones pass, and nothing is sent."""
+    canary(said("sinks", SINKS).replace("version: 1\n", "version: 1\ndead_man: {url_env: BEAT}\n"))
+    for name in ("A_KEY", "HOOK_KEY"):
+        monkeypatch.setenv(name, "x")
+    for name, value in (("HOOK", "abcdefghijkl"), ("CHAT", "slak://abcdefghijkl"), ("BEAT", "abcdefghijkl")):
+        monkeypatch.setenv(name, value)
+    wrong = edgeprobe("validate", "--env")
+    assert (wrong.code, wrong.err.splitlines()) == (2, [
+        "configs/canary.yaml:2: dead_man.url_env: BEAT: must hold an http or https URL: it is the dead man's address",
+        "configs/canary.yaml:3: sinks[0].webhook_env: HOOK: must hold an http or https URL: it is the address of sink ops",
+        "configs/canary.yaml:3: sinks[1].notify_env: CHAT: not the Apprise URL of a service that is known and can be used here",
+    ])  # fmt: skip
+    for name, value in (
+        ("HOOK", "https://a.example/x"),
+        ("CHAT", "json://a.example/"),
+        ("BEAT", "http://a.example"),
+    ):
+        monkeypatch.setenv(name, value)
+    assert (edgeprobe("validate", "--env").err, edgeprobe("validate").err) == ("", "")
 
 
 def test_more_series_of_metrics_than_prometheus_would_take_are_refused(canary, monkeypatch):
