@@ -200,7 +200,7 @@ def late(alert: Alert, made: datetime, over: datetime | None, now: datetime) -> 
     since = f"; over since {clock(over, now)}, which is told next" if over is not None else ""
     text = f"told late: this was at {clock(made, now)}{since}\n{alert.text}"
     title = f"(told late, over by now) {alert.title}" if over is not None else alert.title
-    return replace(alert, title=_line(title, TITLE), text=text)
+    return replace(alert, title=line(title, TITLE), text=text)
 
 
 def clock(at: datetime, now: datetime) -> str:

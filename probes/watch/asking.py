@@ -151,7 +151,7 @@ class Asking:
         try:
             return UNCHANGED if looks is None else looks.of(self._entry, run, began)
         except UsageError as fault:
-            sys.stderr.write(f"edgeprobe: {fault}\n")
+            log(str(fault))
             return UNCHANGED
 
     # --- whose fault it may be -----------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_active_hours(active, at, open_, changes):
         ("61 * * * *", "its minute is not valid"),
         ("* 24 * * *", "its hour is not valid"),
         ("* * * * funday", "its day-of-week is not valid"),
-        ("* * 31 2 *", "its day-of-month is not valid"),
+        ("* * 31 2 *", "never comes: none of its months has such a day"),
         ("*/0 * * * *", "its minute is not valid"),
         ("5-1 * * * *", "its minute is not valid"),
         ("٣ * * * *", "its minute is not valid"),
