@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -228,7 +229,8 @@ def test_each_signal_is_answered_though_the_mistake_is_the_same(capsys):
         assert day.end() == 0
     assert told == ["canary.yaml:3: unknown key"] * 3 + [None] * 2
     err = capsys.readouterr().err
-    assert (err.count("not taken over"), err.count("taken over: b")) == (3, 2)
+    assert (err.count("wrong and not taken over"), err.count("taken over: b")) == (3, 2)
+    assert all(re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d  edgeprobe: ", line) for line in err.splitlines())
 
 
 def test_what_the_turns_refuse_changes_nothing():
