@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from probes.watch.scheduled import overdrawn
 from probes.watch.times import interval
 
 if TYPE_CHECKING:
@@ -75,7 +76,13 @@ class Parts:
         for what in ("database", "listen", "dead_man"):
             if getattr(canary, what) != getattr(self.canary, what):
                 sys.stderr.write(f"edgeprobe: {what}: changed; that counts when `watch` is started anew\n")
+        self.note(watched)
         self.canary = canary
+
+    def note(self, watched: Watched) -> None:
+        """What is valid in its files and yet not what was meant."""
+        for said in overdrawn(watched):
+            sys.stderr.write(f"edgeprobe: note: {said}\n")
 
     # --- beside the turns ---
 
