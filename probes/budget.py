@@ -203,7 +203,7 @@ class Governor:
         return hop
 
     def settle(self, trial: Trial, call: Call) -> None:
-        """Replaces the reservation by the usage reported; a request refused by a 4xx cost no tokens; without usage
+        """Replaces the reservation by the usage reported; without one, nothing where nothing was generated, else
         the worst case stands.
         """
         last = call.last

@@ -24,6 +24,7 @@ from probes.suite import cases, load_suite
 from probes.timers import timers
 from probes.vocabulary import vocabulary
 from probes.watch import watched as canary
+from probes.watch.scheduled import overdrawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -119,6 +120,7 @@ def _canary(
     if watched is None:
         return
     found.count("entries of the canary", len(watched.canary.entries))
+    found.notes += found.read(lambda: list(overdrawn(watched))) or []
     if secrets is not None:
         for named in canary.variables(watched.canary):
             found.read(partial(watched.value, named, secrets))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from probes.attempts import attempts
-from probes.model import Ask
+from probes.model import Ask, Layer
 
 if TYPE_CHECKING:
     from probes.ledger import Cost
@@ -21,6 +21,10 @@ _FEWEST_BYTES = 4
 COUNTED_APART = 16
 """Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
 _REDIRECTS = range(300, 400)
+_TURNED_AWAY = frozenset(range(400, 500)) - {408, 499} | {503, 529}
+"""Said before inference. Not 408 and 499: gateways say those of an answer that took too long to be made."""
+_ORIGIN_NOT_REACHED = frozenset({521, 522, 523, 525, 526, 530})
+"""Of an edge that could not hand the request over. Not 502 and 520, that also follow on an answer that broke off."""
 
 
 def worst_case(trial: Trial) -> tuple[int, int]:
@@ -67,9 +71,18 @@ def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
 
 
 def free(exchange: Exchange) -> bool:
-    """Refused by a 4xx before inference, or never sent whole."""
-    refused = exchange.status is not None and 400 <= exchange.status < 500
-    return refused or (exchange.status is None and exchange.timeline.upload_end is None)
+    """Nothing was generated for it: turned away, not handed over to the origin, or never sent whole.
+
+    Counted at its worst, an outage of some hours would use up the day's budget of a canary, which is then blind. What
+    ended any other way may have been generated and lost on its way.
+    """
+    if exchange.status is None:
+        return exchange.timeline.upload_end is None
+    made = exchange.attribution
+    if made is not None and made.code.startswith("timeout."):  # as some caches' 503
+        return False
+    not_reached = made is not None and made.code == "unreachable.origin" and made.layer is Layer.EDGE
+    return exchange.status in _TURNED_AWAY or (not_reached and exchange.status in _ORIGIN_NOT_REACHED)
 
 
 def _used(usage: Any) -> tuple[int, int] | None:

@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from exchanges import exchange
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.attempts import ATTEMPTS
+from probes.attribution import attribute
 from probes.budget import MAX_HOPS, MAX_WAIT, MAX_WAITS, Governor, over_cap, worst_case
 from probes.clock import Clock
 from probes.model import (
@@ -28,6 +30,7 @@ from probes.model import (
     Trial,
     WireRequest,
 )
+from probes.signatures import catalogue
 
 BUDGET, PAUSED = NotSent.BUDGET, NotSent.PAUSED
 SCALE = 0.01
@@ -124,12 +127,48 @@ def test_what_is_bought(requests, tokens, pairs, expected):
     ],
 )  # fmt: skip
 def test_settling(answer, spend):
-    """By the usage reported; a 4xx is free; without usage the worst case stands."""
+    """By the usage reported; what was turned away is free; else the worst case stands."""
     guard = governor()
     one = trial()
     guard.reserve([one])
     guard.settle(one, call(one, **answer))
     assert guard.spend == spend
+
+
+EDGE = {"server": "cloudflare", "cf-ray": "9f140b785e57c458-FRA", "content-type": "text/plain"}
+FASTLY = "<h1>Error 503 first byte timeout</h1><p>first byte timeout</p><h3>Error 54113</h3><p>Details: cache-fra</p>"
+ENDED = {
+    # what came → whether nothing was generated for it
+    **{f"{n}": ({"status": n}, True) for n in (400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 503, 529)},
+    **{f"{n}": ({"status": n}, False) for n in (200, 408, 499, 500, 502, 504, 520, 521, 522, 523, 524, 530)},
+    "a challenge": ({"status": 403, "headers": {**EDGE, "cf-mitigated": "challenge"}}, True),
+    **{
+        f"{n} of the edge": ({"status": n, "headers": EDGE, "body": f"error code: {n}"}, n not in {502, 520, 524})
+        for n in (502, 520, 521, 522, 523, 524, 525, 526, 530)
+    },
+    "no tunnel": ({"status": 530, "headers": EDGE, "body": "error code: 1033"}, True),
+    "a 503 that is a time-out": ({"status": 503, "body": FASTLY}, False),
+    "a 503 with usage": ({"status": 503, "facts": {"usage": {"prompt_tokens": 9}}}, False),
+    "a 529 of the model": (
+        {"status": 529, "body": {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}},
+        True,
+    ),
+    "no answer": ({"status": None, "error": ("timeout", "headers")}, False),
+    "a stream cut": ({"status": 200, "error": ("closed", "body"), "facts": {"stream": True}}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("came", "nothing"), ENDED.values(), ids=ENDED)
+def test_what_generated_nothing_costs_no_tokens(came, nothing):
+    """By its status, and where an edge tells that it could not hand it over; else it is counted at its worst."""
+    guard, one = governor(), trial()
+    answer = exchange(**came)
+    answer = replace(answer, timeline=replace(answer.timeline, upload_end=0.1))
+    answer = replace(answer, attribution=attribute(answer, catalogue()))
+    guard.reserve([one])
+    guard.settle(one, replace(call(one), exchanges=(answer,)))
+    spent = guard.spend
+    assert (spent.input_tokens + spent.output_tokens == 0) is nothing
 
 
 def test_a_trial_that_is_not_admitted_costs_nothing():

@@ -149,6 +149,7 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
         chores.append(Chore("marks", second(_RARELY), lambda now: parts.look_at_marks(now, watch.ask)))
     watch = Watch(watched, parts, wall, read, last=last, reloaded=reloaded, chores=chores)
     reloaded(None, wall.now())
+    parts.note(watched)
     with ExitStack() as stack:
         where = "no metrics"
         if listen is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from probes.log import log
+from probes.watch.scheduled import overdrawn
 from probes.watch.times import interval
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ class Parts:
         for what in ("database", "listen", "dead_man"):
             if getattr(canary, what) != getattr(self.canary, what):
                 log(f"{what}: changed; that counts when `watch` is started anew")
+        self.note(watched)
         self.canary = canary
+
+    def note(self, watched: Watched) -> None:
+        """What is valid in its files and yet not what was meant."""
+        for said in overdrawn(watched):
+            log(f"note: {said}")
 
     # --- beside the turns ---
 

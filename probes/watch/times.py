@@ -9,9 +9,11 @@ that is skipped comes when the clock has jumped; in autumn one that comes twice 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.watch.cron import check_cron, next_of_cron
@@ -30,6 +32,8 @@ _HORIZON = timedelta(days=366 * 9)
 """A 29 February comes within it."""
 _SAMPLE = datetime(2026, 1, 5, tzinfo=UTC)
 _SAMPLED_DAYS, _SAMPLED_TIMES = timedelta(days=35), 400
+_COARSE = timedelta(minutes=10)
+"""Times of active hours are counted in such steps where they are closer: there may be very many."""
 _INSTANT = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
 
@@ -95,6 +99,19 @@ def interval(entry: Entry) -> timedelta:
     lie between.
     """
     return entry.every or _longest(_Said("", "", None, entry.at, entry.cron, entry.timezone, entry.active))
+
+
+def times_a_day(entry: Entry) -> int:
+    """How often it is due on the day of UTC that has most of its times; at least once, for a day that is seldom."""
+    every, step = entry.every, entry.every
+    if every is not None and step is not None:
+        if entry.active is None:
+            return ceil(_DAY / every)
+        step = max(every, _COARSE)
+    said = _Said("", "", step, entry.at, entry.cron, entry.timezone, entry.active)
+    days = Counter(due.date() for due in Timetable(said).between(_SAMPLE, _SAMPLE + timedelta(days=7)))
+    each = 1.0 if every is None or step is None else step / every
+    return max(ceil(max(days.values(), default=0) * each), 1)
 
 
 @lru_cache(maxsize=1024)

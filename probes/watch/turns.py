@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from probes.alerts.news import News
 from probes.alerts.text import words_of_look
 from probes.canary import About, AlertKey, Missed, Turn
-from probes.conduct import Order, plan
+from probes.conduct import plan
 from probes.config import load_target
 from probes.errors import UsageError
 from probes.log import log
@@ -25,6 +25,7 @@ from probes.watch.daily import Days, left, used_up
 from probes.watch.judging import conclusive, why_not
 from probes.watch.patience import holds_long, patience
 from probes.watch.pauses import Paces
+from probes.watch.scheduled import order_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +85,7 @@ class Turns:
         return self._files.long.get(entry.name, False)
 
     def _planned(self, entry: Entry, target: Target) -> Sequence[Case]:
-        return plan(self._order(entry, target), self._around.secrets).cases
+        return plan(order_of(entry, target, self._around.clock), self._around.secrets).cases
 
     # --- one turn ------------------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ class Turns:
             return self._left(entry, turn, *left_out)
         assert turn.began is not None
         self._around.metrics.lag(max((turn.began - turn.due).total_seconds(), 0.0))
-        order, long = self._order(entry, target), files.long.get(entry.name, False)
+        order, long = order_of(entry, target, self._around.clock), files.long.get(entry.name, False)
         judged = Asking(self._around, files.control, order, pace, stop, entry, long=long).turn()
         run, findings = judged.first.run, judged.first.findings
         clear = conclusive(run, findings)
@@ -159,15 +160,6 @@ class Turns:
             spent = None if pace.day is None else used_up(entry.target, pace.day, turn.began)
         self._note_budget(target, pace)
         return None if spent is None else (Missed.BUDGET, spent)
-
-    def _order(self, entry: Entry, target: Target) -> Order:
-        return Order(
-            (entry.suite,),
-            target,
-            only=tuple(entry.clients) or None,
-            overrides=entry.overrides or None,
-            clock=self._around.clock,
-        )
 
     # --- who is told ---------------------------------------------------------------------------------------
 
