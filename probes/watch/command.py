@@ -82,6 +82,7 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
     sinks = partial(_sinks, secrets=secrets)
     heard = sinks(watched)
     with Memory.open(watched.database_url(secrets), now=wall.now) as memory, memory.alone():
+        wall.go_on(memory.newest())
         for cut in memory.recover(wall.now()):
             sys.stderr.write(f"edgeprobe: run {cut} was cut off; what it has is kept\n")
         alerting = Alerting(

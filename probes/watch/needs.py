@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from probes.alerts.evidence import Asked
     from probes.canary import Alert, Pause, Turn
-    from probes.model import Finding, Run, Sink, Spend
+    from probes.model import Sink, Spend
 
 
 class Confirmed(Protocol):
@@ -73,8 +73,7 @@ class Alerting(Protocol):
     def observe(
         self,
         turn: Turn,
-        run: Run | None = None,
-        findings: Sequence[Finding] = (),
+        first: Asked | None = None,
         *,
         entry: Entry,
         again: Sequence[Asked] = (),
@@ -100,4 +99,5 @@ class Metrics(Protocol):
 
 class Wall(Protocol):
     def now(self) -> datetime: ...
+    def shown(self, at: datetime, /) -> datetime | None: ...
     def wait(self, seconds: float, wake: Event) -> object: ...

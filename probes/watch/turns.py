@@ -185,8 +185,7 @@ class Turns:
         if judged is None:
             around.alerting.observe(turn, entry=entry)
         else:
-            first = judged.first
-            around.alerting.observe(turn, first.run, first.findings, entry=entry, again=judged.again)
+            around.alerting.observe(turn, judged.first, entry=entry, again=judged.again)
         return turn
 
     def _note_budget(self, target: Target, pace: Pace) -> None:
