@@ -54,9 +54,10 @@ class Pages:
             page.outbreak.extra["host"] = _host(asked.run, next(iter(hurt.values())).route)
             page.outbreak.extra["fine"] = json.dumps(passing(asked))
             for subject, finding in hurt.items():
-                if subject not in page.outbreak.hurt and subject in suspected:
-                    # What fails in another way each time has failed as often.
-                    page.outbreak.hurt[subject] = suspected[subject].not_before(asked.served)
+                # What fails in another way each time has failed as often.
+                before = page.outbreak.hurt.get(subject) or suspected.get(subject)
+                if before is not None:
+                    page.outbreak.hurt[subject] = before.not_before(asked.served)
                 rule, at = looks_back(finding, self._entry), asked.met(finding, subject) or self._at
                 page.met(subject, at, rule, self._every, route=finding.route)
             page.outbreak.last_bad = self._at  # its turn's: intervals are counted by that

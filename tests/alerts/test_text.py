@@ -265,12 +265,17 @@ def test_an_outbreak_begins_with_the_first_bad_answer():
     assert scene.open[0].intervals == 2
 
 
-def test_what_hurts_everybody_did_not_begin_before_one_was_let_in():
-    """That one of them had trouble earlier was no outage of all."""
-    alone = replace(RESET, client="curl", evidence=("x-curl",))
-    scene = Scene().turn([alone])
-    everybody = replace(RESET, code="regression.outcome")
-    scene.turn([everybody], [everybody], served=scene.wall.time + timedelta(minutes=3))
+EVERYBODY = replace(RESET, code="regression.outcome")
+ALONE = replace(RESET, client="curl", evidence=("x-curl",))
+
+
+@pytest.mark.parametrize(
+    "before", [([ALONE],), ([EVERYBODY], [good()])], ids=["one had trouble", "all had, then one was let in"]
+)
+def test_what_hurts_everybody_did_not_begin_before_one_was_let_in(before):
+    """What was earlier was no outage of all."""
+    scene = Scene().turn(*before)
+    scene.turn([EVERYBODY], served=scene.wall.time + timedelta(minutes=3))
     assert "since 14:09 UTC" in scene.last.alert.title
 
 
