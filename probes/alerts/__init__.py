@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from probes.alerts.needs import Canary, Entry, Memory, Wall
     from probes.canary import Alert, Deliver, Notice, Turn
-    from probes.model import Finding, Run
 
 __all__ = ["OURS", "Alerting", "Asked", "News", "confirmations", "key_of", "pages"]
 
@@ -59,26 +58,26 @@ class Alerting:
     def observe(
         self,
         turn: Turn,
-        run: Run | None = None,
-        findings: Sequence[Finding] = (),
+        first: Asked | None = None,
         *,
         entry: Entry,
         again: Sequence[Asked] = (),
     ) -> None:
-        """After each turn, a missed one too. `findings`: the run's, with those that history adds; `again`: the runs that
-        asked its bad cases anew at once, as `confirmations` has it.
+        """After each turn, a missed one too. `first`: its run, with what history adds to its findings; `again`: the runs
+        that asked its bad cases anew at once, as `confirmations` has it.
         """
         with self._lock:
             opened = Pages(self._book, entry, turn.began or turn.due, self._every(entry))
-            if run is not None and turn.conclusive:
-                for asked in (Asked(run, findings), *again):
+            if first is not None and turn.conclusive:
+                for asked in (first, *again):
                     opened.weigh(asked)
             if (blind := blindness.is_blind(turn)) is not None:
                 page = opened.look(blind=blind)
                 if page is not None and blind:
                     extra = page.outbreak.extra
                     extra["reasons"] = blindness.counted(extra.get("reasons"), turn)
-                    page.words, page.run = blindness.words(extra["reasons"], turn.target), turn.run
+                    page.run = turn.run
+                    page.words = blindness.words(extra["reasons"], turn, first.findings if first else ())
             for page in opened.all():
                 if True in page.results and turn.ended is not None:
                     page.outbreak.extra["ended"] = turn.ended.isoformat()

@@ -10,7 +10,10 @@ from probes.alerts.text import Words
 from probes.canary import Missed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.canary import Turn
+    from probes.model import Finding
 
 _NAMED = 4
 _PLANNED = frozenset({Missed.SAMPLED, Missed.DRAINED})
@@ -23,6 +26,8 @@ _DO: dict[str, str] = {
     Missed.LATE: "see why the canary did not run at that time: the machine slept, or its clock was set",
     Missed.ERROR: "run `edgeprobe validate --env` on the canary's machine",
 }
+
+_READ = "read the run's report: it says why nothing is proven"
 
 
 def is_blind(turn: Turn) -> bool | None:
@@ -45,17 +50,26 @@ def kinds(counts: str | None) -> list[str]:
     return list(dict.fromkeys(word if word in set(Missed) else "not conclusive" for word in words))
 
 
-def words(counts: str, target: str) -> Words:
-    """The reasons that were counted: what it is now, and then the most frequent first."""
+def cause(finding: Finding) -> str:
+    """The reason of a turn that proved nothing for the sake of this."""
+    return f"{finding.code}: {finding.title}"
+
+
+def words(counts: str, turn: Turn, findings: Sequence[Finding] = ()) -> Words:
+    """The reasons that were counted: what it is now, and then the most frequent first. `findings`: of the turn's run,
+    where the one that is its reason knows what to do.
+    """
     reasons = list(json.loads(counts).items())
     named = [f"{n} x {why}" for why, n in reasons[:_NAMED]]
     more = sum(n for _, n in reasons[_NAMED:])
-    do = _DO.get(kinds(counts)[0], "read the run's report: it says why nothing is proven")
+    told = next((f for f in findings if turn.missed is None and cause(f) == turn.reason and f.advice), None)
+    do = told.advice if told else _DO.get(kinds(counts)[0], _READ).format(target=turn.target)
+    who = (told.who_acts if told else None) or "operator"
     return Words(
         "what customers see is unknown",
         (
             ("seen", "nothing conclusive, neither an outage nor its absence"),
             ("because", "; ".join([*named, *([f"{more} x other"] if more else [])])),
         ),
-        f"operator: {do.format(target=target)}",
+        f"{who}: {do}",
     )

@@ -122,7 +122,8 @@ class Delivery:
         shown, now = self._wall.shown, self._wall.now()
         if over is None and now - notice.made <= LATE:
             return notice
-        said = late(notice.alert, shown(notice.made), shown(over) if over else None, shown(now))
+        ended = shown(over) if over is not None else None
+        said = late(notice.alert, shown(notice.made), shown(now) or now, ended, over=over is not None)
         return replace(notice, alert=said)
 
     def _over(self, notice: Notice) -> datetime | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.alerts.rules import key_of, pages
+from probes.kinds.conclude import is_good
 from probes.model import Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from probes.canary import AlertKey
     from probes.model import Call, Finding, Run
@@ -30,11 +32,22 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A run of an entry and what was found in it; `part`: only its bad cases, asked again at once."""
+    """A run of an entry and what was found in it; `part`: only its bad cases, asked again at once. `heard`: when each
+    call ended, by its id. `served`: when somebody was last let in, before a run in which nobody was.
+    """
 
     run: Run
     findings: Sequence[Finding]
     part: bool = False
+    heard: Mapping[str, datetime] = field(default_factory=dict)
+    served: datetime | None = None
+
+    def met(self, finding: Finding, subject: Subject) -> datetime | None:
+        """When this finding's first bad answer came to one that it hurts; where its own are not known, to any."""
+        hit = [call for call in _hit(finding, self.run) if call.id in self.heard]
+        bad = [c for c in hit if not is_good(c) and all(e.id != finding.control for e in c.exchanges)] or hit
+        own = [call for call in bad if (call.case, call.trial.client) == (subject.case, subject.client)]
+        return min((self.heard[call.id] for call in own or bad), default=None)
 
 
 @dataclass(frozen=True, slots=True)

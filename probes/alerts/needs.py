@@ -32,10 +32,12 @@ class Memory(Protocol):
 
 
 class Wall(Protocol):
-    """The time of day. `shown`: that of the machine, which people look at, where the canary's runs faster."""
+    """The time of day. `shown`: that of the machine, which people look at, where the canary's runs faster; `None` where
+    that is not known.
+    """
 
     def now(self) -> datetime: ...
-    def shown(self, at: datetime, /) -> datetime: ...
+    def shown(self, at: datetime, /) -> datetime | None: ...
 
 
 class Confirmed(Protocol):

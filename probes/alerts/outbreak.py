@@ -42,6 +42,12 @@ class Hurt:
         sure = self.sure or sum(row[1] for row in results) >= self.k
         return replace(self, results=results, passes=0 if bad else self.passes + 1, sure=sure)
 
+    def not_before(self, at: datetime | None) -> Hurt:
+        """As part of an outbreak of everybody, when somebody was still served then."""
+        if at is None:
+            return self
+        return replace(self, results=tuple((max(when, at), bad) for when, bad in self.results))
+
     def over(self, calm: int = 0) -> bool:
         """It passed as often as makes it sure, or can't become sure by what it met."""
         if self.sure:
@@ -162,7 +168,7 @@ def _intervals(outbreak: Outbreak, since: datetime) -> int:
     last = outbreak.last_bad or since
     every = outbreak.every
     # Half an interval: turns are not due to the second.
-    return 1 + int((last - since + every / 2) / every) if every else 1
+    return 1 + max(int((last - since + every / 2) / every), 0) if every else 1
 
 
 def counted(before: Observed | None, results: Iterable[bool]) -> Observed:

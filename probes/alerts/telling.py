@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from probes.alerts.blindness import kinds
 from probes.alerts.outbreak import memory_of
-from probes.alerts.text import Beside, text_of, title_of, words_in
+from probes.alerts.text import Beside, happens, text_of, title_of, words_in
 from probes.alerts.windows import window_at
 from probes.canary import AlertState, Told
 from probes.errors import UsageError
@@ -32,7 +32,7 @@ def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -
     """
     before, extra = page.alert.state, page.outbreak.extra
     if alert.state is AlertState.RESOLVED:
-        return worded(page, _with_all(alert, extra), canary, memory, wall), Told.RESOLVED
+        return _worded(page, _with_all(alert, extra), canary, memory, wall), Told.RESOLVED
     if alert.state is not AlertState.OPEN:
         return alert, None
     what: Told | None = None
@@ -49,7 +49,7 @@ def told(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -
     heard = set(json.loads(extra.get("told", "[]")))
     if hurt - heard:
         extra["told"], what = json.dumps(sorted(hurt | heard)), what or Told.UPDATED
-    return worded(page, alert, canary, memory, wall), what
+    return _worded(page, alert, canary, memory, wall, anew=what is not None), what
 
 
 def _with_all(alert: Alert, extra: Mapping[str, str]) -> Alert:
@@ -88,14 +88,18 @@ def _outlives(page: Page, alert: Alert, canary: Canary) -> bool:
     return last is not None and window_at(canary.maintenance, alert.key.target, last) is None
 
 
-def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall) -> Alert:
-    """Its title and text, with times as the machine's clock shows them."""
+def _worded(
+    page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall, *, anew: bool = False
+) -> Alert:
+    """Its title and text, with times as the machine's clock shows them. `anew`: people are told of it."""
     extra, words, now = page.outbreak.extra, words_in(page.outbreak.extra), wall.now()
     marks: list[Mark] = []
     with suppress(UsageError):  # as above
         marks = sorted(memory.marks(alert.since - _MARKED, now), key=lambda mark: mark.at, reverse=True)
     before, ended = _time(extra.get("before")), _time(extra.get("ended")) or page.outbreak.last_bad
     beside = Beside(
+        told=extra.get("happens"),
+        since=wall.shown(alert.since),
         fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],
         marks=marks[:_MARKS],
         host=extra.get("host"),
@@ -105,11 +109,13 @@ def worded(page: Page, alert: Alert, canary: Canary, memory: Memory, wall: Wall)
         flapping=page.outbreak.flapping,
         outlived="outlived" in extra,
     )
-    seen = replace(alert, since=wall.shown(alert.since), updated=wall.shown(alert.updated))
+    if anew:
+        extra["happens"] = happens(alert, words, beside)
+    clock = wall.shown(now) or now
     return replace(
         alert,
-        title=title_of(seen, words, beside, wall.shown(now)),
-        text=text_of(seen, words, beside, wall.shown(now)),
+        title=title_of(alert, words, beside, clock),
+        text=text_of(alert, words, beside, clock),
         memory=memory_of(page.outbreak),
     )
 

@@ -76,10 +76,13 @@ def words_in(memory: Mapping[str, str]) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is said beside: the clients that are fine, the host, changes that were marked, when the last turn ended that
-    met it, the last pass before a maintenance.
+    """What is said beside: the clients that are fine, the host, changes that were marked, when it began, when the last
+    turn ended that met it, the last pass before a maintenance; `None` is a time that is not known. `told`: of whom what
+    was said when it was told last.
     """
 
+    told: str | None = None
+    since: datetime | None = None
     fine: Sequence[str] = ()
     marks: Sequence[Mark] = ()
     host: str | None = None
@@ -92,17 +95,32 @@ class Beside:
 
 def title_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
     """One line: layer and product, what happens to whom, where, since when, for how many intervals."""
-    whom = words.title
-    if alert.key.about is About.SERVICE and not _says_whom(whom, alert, beside):
-        whom += f" ({_whom(alert, beside)})"
+    over = alert.state is AlertState.RESOLVED
+    whom = beside.told if over and beside.told else happens(alert, words, beside)
     where = f"{_tag(alert, beside)} {whom}: {alert.key.target}"
-    if alert.state is AlertState.RESOLVED:
-        until = beside.last or alert.since
-        lasted = in_words(max((until - alert.since).total_seconds(), 0.0))
-        span = f"from {clock(alert.since, now)} to {clock(until, now)} ({lasted})"
-        return line(f"[resolved] {where} {span}", TITLE)
+    if over:
+        return line(f"[resolved] {where}{_span(beside, now)}", TITLE)
     planned = f", during maintenance {alert.window}" if alert.window and not beside.outlived else ""
-    return line(f"{where} since {clock(alert.since, now)} ({_lasting(alert)}){planned}", TITLE)
+    since = f" since {clock(beside.since, now)}" if beside.since else ""
+    return line(f"{where}{since} ({_lasting(alert)}){planned}", TITLE)
+
+
+def happens(alert: Alert, words: Words, beside: Beside) -> str:
+    """What, and to whom."""
+    if alert.key.about is not About.SERVICE or _says_whom(words.title, alert, beside):
+        return words.title
+    return f"{words.title} ({_whom(alert, beside)})"
+
+
+def _span(beside: Beside, now: datetime) -> str:
+    """From when to when it was, as far as that is known."""
+    since, until = beside.since, beside.last
+    if until is None:
+        return ""
+    if since is None:
+        return f" until {clock(until, now)}"
+    lasted = in_words(max((until - since).total_seconds(), 0.0))
+    return f" from {clock(since, now)} to {clock(until, now)} ({lasted})"
 
 
 def _lasting(alert: Alert) -> str:
@@ -145,10 +163,8 @@ def text_of(alert: Alert, words: Words, beside: Beside, now: datetime) -> str:
 
 def _rows(alert: Alert, words: Words, beside: Beside, now: datetime) -> Iterator[tuple[str, str]]:
     if alert.state is AlertState.RESOLVED:
-        yield (
-            "resolved",
-            f"met last at {clock(beside.last or alert.since, now)}; over at {clock(alert.updated, now)}",
-        )
+        met = f"met last at {clock(beside.last, now)}; " if beside.last else ""
+        yield "resolved", f"{met}over at {clock(now, now)}"
     elif beside.flapping:
         yield "flapping", f"came again {alert.flaps} times; told once more when it has been over for longer"
     if alert.state is not AlertState.RESOLVED:
@@ -195,12 +211,15 @@ def _changes(alert: Alert, beside: Beside, now: datetime) -> Iterator[tuple[str,
         yield "change", f'marked at {clock(mark.at, now)}: "{mark.text}" ({mark.source})'
 
 
-def late(alert: Alert, made: datetime, over: datetime | None, now: datetime) -> Alert:
-    """As it is told when what it says was news at another time, and may be `over` since."""
-    since = f"; over since {clock(over, now)}, which is told next" if over is not None else ""
-    text = f"told late: this was at {clock(made, now)}{since}\n{alert.text}"
-    title = f"(told late, over by now) {alert.title}" if over is not None else alert.title
-    return replace(alert, title=line(title, TITLE), text=text)
+def late(alert: Alert, made: datetime | None, now: datetime, ended: datetime | None, *, over: bool) -> Alert:
+    """As it is told when what it says was news at another time, and may be `over` since. Times that are not known are
+    left out.
+    """
+    at = f": this was at {clock(made, now)}" if made is not None else ""
+    since = f" since {clock(ended, now)}" if ended is not None else " by now"
+    told = f"told late{at}{f'; over{since}, which is told next' if over else ''}\n{alert.text}"
+    title = f"(told late, over by now) {alert.title}" if over else alert.title
+    return replace(alert, title=line(title, TITLE), text=told)
 
 
 def clock(at: datetime, now: datetime) -> str:

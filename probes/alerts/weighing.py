@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -11,16 +12,17 @@ from probes.alerts.page import Page
 from probes.alerts.rules import looks_back
 from probes.alerts.text import words_of
 from probes.canary import About, AlertKey, AlertState
-from probes.model import Layer
+from probes.model import Layer, Observed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime, timedelta
 
     from probes.alerts.book import Book
     from probes.alerts.evidence import Asked, Reading
     from probes.alerts.needs import Entry
     from probes.alerts.outbreak import Hurt
-    from probes.model import Run
+    from probes.model import Finding, Run
 
 
 def blind_key(target: str) -> AlertKey:
@@ -52,12 +54,14 @@ class Pages:
             page.outbreak.extra["host"] = _host(asked.run, next(iter(hurt.values())).route)
             page.outbreak.extra["fine"] = json.dumps(passing(asked))
             for subject, finding in hurt.items():
-                if subject not in page.outbreak.hurt and subject in suspected:
-                    # What fails in another way each time has failed as often.
-                    page.outbreak.hurt[subject] = suspected[subject]
-                rule = looks_back(finding, self._entry)
-                page.met(subject, self._at, rule, self._every, route=finding.route)
-            page.words = max(map(words_of, hurt.values()), key=lambda words: words.weight)
+                # What fails in another way each time has failed as often.
+                before = page.outbreak.hurt.get(subject) or suspected.get(subject)
+                if before is not None:
+                    page.outbreak.hurt[subject] = before.not_before(asked.served)
+                rule, at = looks_back(finding, self._entry), asked.met(finding, subject) or self._at
+                page.met(subject, at, rule, self._every, route=finding.route)
+            page.outbreak.last_bad = self._at  # its turn's: intervals are counted by that
+            page.words = words_of(_telling(hurt))
         self._passes(reading)
 
     def look(self, *, blind: bool) -> Page | None:
@@ -95,6 +99,23 @@ class Pages:
             for subject, hurt in page.outbreak.hurt.items()
             if hurt.results[-1][1]
         }
+
+
+def _telling(hurt: Mapping[Subject, Finding]) -> Finding:
+    """The finding that says most of the alert: what isolated the cause, then what hurts most clients, most surely and
+    in most of its requests.
+    """
+    reach: dict[int, set[str | None]] = defaultdict(set)
+    for subject, finding in hurt.items():
+        reach[id(finding)].add(subject.client)
+
+    def says(finding: Finding) -> tuple[float, ...]:
+        seen = finding.observed or Observed(1, 1)
+        isolated = finding.factor is not None
+        often = seen.k / max(seen.n, 1), seen.k
+        return isolated, len(reach[id(finding)]), *often, words_of(finding).weight
+
+    return max(hurt.values(), key=says)
 
 
 def _host(run: Run, route: str | None) -> str:

@@ -173,6 +173,11 @@ class Memory:
         ]
         return max([*late, *([stored] if stored is not None else [])], default=None)
 
+    def newest(self) -> datetime | None:
+        """When the last thing ended that is stored: a call, or a turn."""
+        with self._database.reading() as connection:
+            return retention.newest(connection)
+
     def alerts(self, *, open_only: bool = True) -> list[Alert]:
         """In the order in which they were opened."""
         where = [schema.alerts.c.state == AlertState.OPEN] if open_only else []

@@ -122,6 +122,12 @@ def _delete(connection: Connection, names: list[str]) -> None:
     connection.execute(delete(schema.runs).where(schema.runs.c.id.in_(names)))
 
 
+def newest(connection: Connection) -> datetime | None:
+    """When the last call or turn ended."""
+    ends = (connection.scalar(select(func.max(at))) for at in (schema.calls.c.at, schema.turns.c.ended))
+    return max((at for at in ends if at is not None), default=None)
+
+
 def stats(connection: Connection, database: Database, paused: tuple[Pause, ...]) -> Stats:
     def count(table: Table, *where: ColumnElement[bool]) -> int:
         return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0

@@ -13,7 +13,7 @@ from probes.conduct import conduct, emitter
 from probes.credentials import Secrets
 from probes.errors import UsageError
 from probes.log import log
-from probes.model import Finished, Found
+from probes.model import Called, Finished, Found
 from probes.runner import worst
 from probes.watch import control
 from probes.watch.again import again, but_served, serves, unwell
@@ -21,6 +21,8 @@ from probes.watch.history import by_history
 from probes.watch.judging import OWN, STALL, clocked, doubted, longest
 from probes.watch.knock import knock
 from probes.watch.looks import UNCHANGED, Look
+from probes.watch.past import Past
+from probes.watch.unheard import unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,6 +89,8 @@ class Asking:
         self._excuse: str | None = None
         self._spent: list[Spend] = []
         self._look = UNCHANGED
+        self._heard: dict[str, datetime] = {}
+        self._served: datetime | None = None
 
     def turn(self) -> Judged:
         first = self._judged(self._order)
@@ -111,12 +115,13 @@ class Asking:
         with self._around.lag.watched():
             run = self._conducted(order)
         stalled = longest(self._around.lag.since(began))
+        asked = Asked(run, run.findings, heard=self._heard, served=self._served)
         if stalled < STALL:
-            return Asked(run, run.findings)
+            return asked
         why = f"edgeprobe itself stood still for {stalled:.1f} s meanwhile"
         if spoilt := [f for f in run.findings if pages(f) and clocked(f, run)]:
             self._excuse = f"our own lag: {why}"
-        return Asked(run, [doubted(f, why) if f in spoilt else f for f in run.findings])
+        return replace(asked, findings=[doubted(f, why) if f in spoilt else f for f in run.findings])
 
     def _conducted(self, order: Order) -> Run:
         """Recorded with what memory adds to it."""
@@ -124,7 +129,9 @@ class Asking:
         emit = emitter([around.memory.recording(self._entry.name), *around.sinks])
         governor = Governor(order.target, order.clock, self._stop, self._pace, long=self._long)
         began = around.wall.now()
-        run = conduct(order, around.secrets, [_until_finished(emit)], self._stop, governor)
+        self._heard, self._served = {}, None
+        sinks = [self._hears, _until_finished(emit)]
+        run = conduct(order, around.secrets, sinks, self._stop, governor)
         self._spent.append(run.spend)
         findings = self._remembered(run, began)
         if order is self._order:
@@ -139,8 +146,10 @@ class Asking:
 
     def _remembered(self, run: Run, began: datetime) -> tuple[Finding, ...]:
         """A store that cannot be read knows of no better times; that is told of it, and measuring goes on."""
+        past = Past(run, self._around.memory, began, self._around.wall.shown)
         try:
-            return by_history(run, self._around.memory, began)
+            self._served = max(past.of(unheard(run)).times.values(), default=None)
+            return by_history(run, past)
         except UsageError as fault:
             log(str(fault))
             return run.findings
@@ -153,6 +162,10 @@ class Asking:
         except UsageError as fault:
             log(str(fault))
             return UNCHANGED
+
+    def _hears(self, event: Event) -> None:
+        if isinstance(event, Called):
+            self._heard[event.call.id] = self._around.wall.now()
 
     # --- whose fault it may be -----------------------------------------------------------------------------
 

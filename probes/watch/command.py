@@ -83,6 +83,7 @@ def _parts(watched: Watched, wall: Wall) -> Iterator[Parts]:
     sinks = partial(receivers, secrets=secrets)
     heard = sinks(watched)
     with Memory.open(watched.database_url(secrets), now=wall.now) as memory, memory.alone():
+        wall.go_on(memory.newest())
         for cut in memory.recover(wall.now()):
             log(f"run {cut} was cut off; what it has is kept")
         alerting = Alerting(

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds import KINDS
 from probes.kinds.conclude import conclude
 from probes.kinds.words import clients_of, duration, in_title, listed, named, shown
-from probes.model import Confidence, Observed, Reason, Verdict
+from probes.model import Confidence, Observed, Reason, Verdict, WhoActs
 from probes.refusals import must_pass
 from probes.vocabulary import vocabulary
-from probes.watch.past import Past
-from probes.watch.unheard import is_refused, of_our_doing, unheard, waited
+from probes.watch.unheard import is_limited_by_edge, is_refused, of_our_doing, unheard, waited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from probes.model import Call, Case, Exchange, Finding, Run
-    from probes.watch.past import Memory
+    from probes.watch.past import Past
 
 _OURS = frozenset({"blocked", "challenged", "client", "not_measured", "probe", "quota", "ratelimited"})
 """Families of what is no outage, or told of all refusals at once."""
@@ -37,16 +35,28 @@ _SILENT = (
 )
 
 
-def by_history(run: Run, memory: Memory, before: datetime) -> tuple[Finding, ...]:
-    """The findings of a run that began then, by the clock of the memory, as they read beside what that holds."""
-    past = Past(run, memory, before)
+_LIMIT = (
+    "It may be this probe's own rate: lower the target's limits.per_minute, or raise the entry's `every`. Or the rule "
+    "counts all customers behind one address: look at the edge's rate limiting rules."
+)
+
+
+def by_history(run: Run, past: Past) -> tuple[Finding, ...]:
+    """The findings of a run as they read beside what is known of the time before it."""
     calls = unheard(run)
     block = total_block(run, calls, past)
     if block is not None:
         return (*run.findings, block)
-    lost = bool(calls) and not of_our_doing(run, calls)
-    anew = (outage(f, run, calls, past) if lost else silence(f, run, past) for f in run.findings)
+    anew = (_anew(finding, run, calls, past) for finding in run.findings)
     return tuple(told or finding for told, finding in zip(anew, run.findings, strict=True))
+
+
+def _anew(finding: Finding, run: Run, calls: Sequence[Call], past: Past) -> Finding | None:
+    if is_limited_by_edge(calls):
+        return limited(finding, run, calls, past)
+    if calls and not of_our_doing(run, calls):
+        return outage(finding, run, calls, past)
+    return silence(finding, run, past)
 
 
 # --- nobody is served --------------------------------------------------------------------------------------
@@ -71,7 +81,7 @@ def total_block(run: Run, calls: Sequence[Call], past: Past) -> Finding | None:
         verdict=Verdict.FAIL,
         client=None,
         observed=Observed(len(told), len(told)),
-        title=f"A{_all(run, calls)} {are} since {before.until}",
+        title=f"A{_all(run, calls)} {are}{before.since}",
         detail=(
             ("seen", f"{_to(case, last, told)}, {len(told)} of {len(told)} requests"),
             before.row,
@@ -136,6 +146,7 @@ def outage(finding: Finding, run: Run, calls: Sequence[Call], past: Past) -> Fin
     last = met[-1].last
     assert last is not None
     case = next(case for case in run.cases if case.id == met[-1].case)
+    alike = [call for call in calls if call.last is not None and _kind(call.last) == _kind(last)]
     what = (
         f"No answer within {duration(last.timeline.end or 0.0)}"
         if waited(last)
@@ -147,9 +158,10 @@ def outage(finding: Finding, run: Run, calls: Sequence[Call], past: Past) -> Fin
         verdict=Verdict.FAIL,
         reason=None,
         client=None,
-        title=f"{what}, for a{_all(run, calls)} since {before.until}",
+        observed=Observed(len(alike), len(calls)),
+        title=f"{what}, for a{_all(run, calls)}{before.since}",
         detail=(
-            ("seen", f"{_to(case, last, met)}, {len(met)} of {len(calls)} requests"),
+            ("seen", f"{_to(_of_all(run, case), last, alike)}, {len(alike)} of {len(calls)} requests"),
             before.row,
             ("because", "the API was not heard in this run, whoever asked"),
             _SO,
@@ -164,6 +176,37 @@ def _all(run: Run, calls: Sequence[Call]) -> str:
     """Where nobody is answered the last ones are not asked any more."""
     planned = {client.name for case in run.cases if KINDS[case.kind].asks_api for client in case.clients}
     return f"ll clients {'asked from' if planned - set(clients_of(calls)) else 'of'} this vantage"
+
+
+def limited(finding: Finding, run: Run, calls: Sequence[Call], past: Past) -> Finding | None:
+    """What a finding of the edge's rate limit says where it turned everybody away. It may be our own rate, so it stays
+    unclear; whose limit it is, and what to look at, is known all the same.
+    """
+    if finding.verdict is not Verdict.INCONCLUSIVE or finding.code.partition(".")[0] != "ratelimited":
+        return None
+    before = past.of(calls)
+    made = " ".join(part for part in (finding.product, finding.vendor_code) if part)
+    names = clients_of(calls)
+    whom = f"a{_all(run, calls)} away" if len(names) > 1 else f"{names[0]} away, the only client asked,"
+    return replace(
+        finding,
+        title=f"The edge's rate limit{f' ({made})' if made else ''} turns {whom}{before.since}".rstrip(","),
+        detail=(*finding.detail, *([before.row] if before.times else [])),
+        who_acts=WhoActs.OPERATOR,
+        advice=_LIMIT,
+    )
+
+
+def _kind(exchange: Exchange) -> object:
+    """What is the same of all that one fault does to whoever asks."""
+    made, error = exchange.attribution, exchange.error
+    said = (made.code, made.layer, made.product, made.vendor_code) if made is not None else None
+    return exchange.status, error.kind if error is not None else None, said
+
+
+def _of_all(run: Run, case: Case) -> Case:
+    """The case as if all clients of the run were asked in it, to call them by their names."""
+    return replace(case, clients=tuple({c.name: c for one in run.cases for c in one.clients}.values()))
 
 
 def _to(case: Case, last: Exchange, calls: Sequence[Call]) -> str:

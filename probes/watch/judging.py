@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.acceptance import FAMILY
+from probes.alerts.blindness import cause
 from probes.kinds import KINDS
 from probes.kinds.conclude import is_good
 from probes.model import Reason, Verdict
@@ -51,7 +52,7 @@ def why_not(findings: Sequence[Finding]) -> str:
         return "nothing was measured"
     named = next((finding for finding in unclear if finding.code != "not_measured"), None)
     if named is not None:
-        return f"{named.code}: {named.title}"
+        return cause(named)
     first = unclear[0]
     return f"not measured: {first.reason.value if first.reason is not None else first.title}"
 

@@ -165,7 +165,7 @@ class Watch:
     def _hand_out(self, due: Due) -> None:
         entry, now = due.entry, self._wall.now()
         if due.late:
-            reason = f"its time passed unseen; it is {self._wall.shown(now):%Y-%m-%d %H:%M:%S} UTC"
+            reason = f"its time passed unseen; it is {self._wall.shown(now) or now:%Y-%m-%d %H:%M:%S} UTC"
             self._turns.missed(entry, due.due, Missed.LATE, reason)
         elif (since := self._lanes.offer(entry, due.due, long=self._turns.is_long(entry))) is not None:
             self._turns.missed(entry, due.due, Missed.OVERLAP, "its turn before has not ended", since)

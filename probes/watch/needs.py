@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from probes.alerts.evidence import Asked
     from probes.alerts.news import News
     from probes.canary import Alert, Pause, Turn
-    from probes.model import Finding, Run, Sink, Spend, Verdict
+    from probes.model import Sink, Spend, Verdict
 
 
 class Confirmed(Protocol):
@@ -74,8 +74,7 @@ class Alerting(Protocol):
     def observe(
         self,
         turn: Turn,
-        run: Run | None = None,
-        findings: Sequence[Finding] = (),
+        first: Asked | None = None,
         *,
         entry: Entry,
         again: Sequence[Asked] = (),
@@ -104,4 +103,5 @@ class Metrics(Protocol):
 
 class Wall(Protocol):
     def now(self) -> datetime: ...
+    def shown(self, at: datetime, /) -> datetime | None: ...
     def wait(self, seconds: float, wake: Event) -> object: ...

@@ -46,7 +46,7 @@ class Parts:
     marked: Marked
     sinks: Callable[[Watched], Mapping[str, Deliver]]
     listed: Callable[[Canary, Mapping[str, timedelta]], None]
-    shown: Callable[[datetime], datetime]
+    shown: Callable[[datetime], datetime | None]
     tried: datetime | None = None
     pruned: datetime | None = None
 
@@ -113,13 +113,14 @@ class Parts:
             self.pruned = now
 
 
-def say(turn: Turn, shown: Callable[[datetime], datetime]) -> None:
+def say(turn: Turn, shown: Callable[[datetime], datetime | None]) -> None:
     """One line of a log, for people; what failed with where to read on."""
-    at = f"{shown(turn.ended or turn.due):%Y-%m-%d %H:%M:%S}"
+    at = turn.ended or turn.due
+    at = shown(at) or at
     if turn.missed is not None:
         what = f"not run: {turn.why}"
     else:
         what = f"{turn.verdict}{'' if turn.conclusive else ', not conclusive'}{f': {turn.reason}' if turn.reason else ''}"
     where = f"  edgeprobe report {turn.run}" if turn.run is not None and turn.verdict != "pass" else ""
-    sys.stdout.write(f"{at}  {turn.entry}  {what}{where}\n")
+    sys.stdout.write(f"{at:%Y-%m-%d %H:%M:%S}  {turn.entry}  {what}{where}\n")
     sys.stdout.flush()

@@ -11,7 +11,7 @@ from probes.memory.outcomes import asks
 from probes.watch import needs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from probes.model import Call, Run
@@ -31,28 +31,40 @@ class Before:
 
     times: Mapping[str, datetime]
     word: str
+    shown: Callable[[datetime], datetime | None]
 
     @property
-    def until(self) -> str:
-        return f"{_minute(max(self.times.values()))}, when one was last {self.word}"
+    def since(self) -> str:
+        """The end of a sentence of what is so since then."""
+        if not self.times:
+            return ""
+        at = self._minute(max(self.times.values()))
+        return f" since {at}, when one was last {self.word}" if at else f"; before, they were {self.word}"
 
     @property
     def row(self) -> tuple[str, str]:
         """For whoever reads the finding."""
         ranked = sorted(self.times, key=lambda name: self.times[name])
         each = [
-            (at, list(names)) for at, names in groupby(ranked, key=lambda name: _minute(self.times[name]))
+            (at, list(names))
+            for at, names in groupby(ranked, key=lambda name: self._minute(self.times[name]))
         ]
-        return "before", "; ".join(f"{self.word} at {at}: {listed(names)}" for at, names in each)
+        rows = (f"{self.word}{f' at {at}' if at else ''}: {listed(names)}" for at, names in each)
+        return "before", "; ".join(rows)
+
+    def _minute(self, at: datetime) -> str | None:
+        clock = self.shown(at)
+        return f"{clock:%Y-%m-%d %H:%M} UTC" if clock else None
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What `memory` holds of the time before a run, which began then by its clock."""
+    """What `memory` holds of the time before a run, which began then by its clock; `shown`: the machine's, for people."""
 
     run: Run
     memory: Memory
     began: datetime
+    shown: Callable[[datetime], datetime | None]
 
     def of(self, calls: Sequence[Call]) -> Before:
         """Of the clients of these calls. Who only knocked in them is looked up among those that were let in, and nobody
@@ -65,8 +77,4 @@ class Past:
         served = self.memory.passed(*place, asked, self.began) if asked else {}
         found = {name: [at for of in (let_in, served) if (at := of.get(name))] for name in clients_of(calls)}
         times = {name: max(ats) for name, ats in found.items() if ats}
-        return Before(times, "let in" if let_in else "served")
-
-
-def _minute(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+        return Before(times, "let in" if let_in else "served", self.shown)

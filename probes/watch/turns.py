@@ -184,7 +184,7 @@ class Turns:
         else:
             first = judged.first
             hurting = [finding for finding in first.findings if finding not in judged.look.findings]
-            around.alerting.observe(turn, first.run, hurting, entry=entry, again=judged.again)
+            around.alerting.observe(turn, replace(first, findings=hurting), entry=entry, again=judged.again)
             self._note(entry, first.run, judged.look)
         return turn
 

@@ -37,6 +37,15 @@ def of_our_doing(run: Run, calls: Sequence[Call]) -> bool:
     return any(_is_ours(call, long=call.case in long) for call in calls)
 
 
+def is_limited_by_edge(calls: Sequence[Call]) -> bool:
+    """Whether a rate limit in front of the API is all that they met."""
+    met = [call.last.attribution for call in calls if call.last is not None]
+    return bool(met) and all(
+        made is not None and made.layer is Layer.EDGE and made.code.partition(".")[0] == "ratelimited"
+        for made in met
+    )
+
+
 def is_refused(call: Call) -> bool:
     """By an answer. Where the API is to turn everybody down, a 403 in its form may be a WAF's."""
     last = call.last

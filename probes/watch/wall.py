@@ -5,7 +5,7 @@ Unlike `Clock`, whose seconds only measure, this time may be set while one looks
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,16 +17,25 @@ class Wall:
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
-        self._began = datetime.now(UTC)
+        self._began = self._origin = datetime.now(UTC)
+
+    def go_on(self, last: datetime | None) -> None:
+        """After the last moment that an earlier process knew: of days that run faster none comes twice."""
+        if self.scale != 1.0 and last is not None:
+            self._origin = max(self._origin, last + timedelta(microseconds=1))
 
     def now(self) -> datetime:
         """Aware, in UTC."""
         now = datetime.now(UTC)
-        return now if self.scale == 1.0 else self._began + (now - self._began) / self.scale
+        return now if self.scale == 1.0 else self._origin + (now - self._began) / self.scale
 
-    def shown(self, at: datetime) -> datetime:
-        """What the machine's clock shows then: a person who tries it in the lab's time looks at that one."""
-        return at if at <= self._began else self._began + (at - self._began) * self.scale
+    def shown(self, at: datetime) -> datetime | None:
+        """What the machine's clock shows then: a person who tries it in the lab's time looks at that one. What it showed
+        before days ran faster here is not known: another process may have run them at another pace.
+        """
+        if self.scale == 1.0:
+            return at
+        return None if at < self._origin else self._began + (at - self._origin) * self.scale
 
     def wait(self, seconds: float, wake: Event) -> bool:
         """Seconds of this time, or until woken; whether it was."""

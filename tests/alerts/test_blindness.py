@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from watched import Entry, Scene, finding, good, unclear
 
 from probes.alerts.blindness import counted, kinds
 from probes.canary import About, Missed, Severity, Turn
-from probes.model import Verdict
+from probes.model import Layer, Verdict, WhoActs
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -123,6 +124,22 @@ def test_runs_that_prove_nothing_are_one_reason():
         assert kinds(counts) == ["not conclusive"]
     counts = counted(counts, Turn("smoke-prod", "prod", NOON, missed=Missed.LATE))
     assert kinds(counts) == ["late", "not conclusive"]
+
+
+def test_the_move_is_that_of_what_proved_nothing():
+    """Where a finding is the reason; of a turn without a run it is that of its own reason."""
+    limit = replace(
+        unclear(), code="ratelimited", layer=Layer.EDGE, title="The edge's rate limit turns all away",
+        advice="Look at the rate limiting rules.", who_acts=WhoActs.OPERATOR,
+    )  # fmt: skip
+    scene = Scene()
+    for _ in range(2):
+        scene.turn([limit], conclusive=False, reason="ratelimited: The edge's rate limit turns all away")
+    text = scene.last.alert.text
+    assert "because: 2 x inconclusive: ratelimited: The edge's rate limit turns all away\n" in text
+    assert "do: operator: Look at the rate limiting rules.\n" in text
+    scene.turn(missed=Missed.BUDGET)
+    assert "do: operator: raise the day's budget" in scene.last.alert.text
 
 
 def test_blindness_leaves_an_outage_open():

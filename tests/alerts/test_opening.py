@@ -255,7 +255,7 @@ def test_a_client_that_was_not_asked_has_not_passed():
     for _ in range(3):
         scene.wall.time += EVERY
         turn = replace(_turn(scene), due=scene.wall.time)
-        scene.alerting.observe(turn, left_out, left_out.findings, entry=scene.watching.entries[0])
+        scene.alerting.observe(turn, Asked(left_out, left_out.findings), entry=scene.watching.entries[0])
     assert scene.open
 
 
@@ -285,7 +285,7 @@ def test_a_case_that_was_left_out_is_not_passed():
     for _ in range(3):
         scene.wall.time += EVERY
         entry = scene.watching.entries[0]
-        scene.alerting.observe(_turn(scene), run_of([unclear()]), [unclear()], entry=entry,
+        scene.alerting.observe(_turn(scene), Asked(run_of([unclear()]), [unclear()]), entry=entry,
                                again=[Asked(other, other.findings, part=True)])  # fmt: skip
     assert scene.open
 

@@ -33,7 +33,7 @@ def take(scene, *runs):
     known = first.verdict in {Verdict.PASS, Verdict.WARN, Verdict.FAIL}
     turn = Turn("smoke-prod", "prod", scene.wall.time, began=scene.wall.time, run=first.id, conclusive=known)
     again = [Asked(run, run.findings, part=True) for run in others]
-    scene.alerting.observe(turn, first, first.findings, entry=scene.watching.entries[0], again=again)
+    scene.alerting.observe(turn, Asked(first, first.findings), entry=scene.watching.entries[0], again=again)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -196,7 +197,7 @@ def test_an_outbreak_ends_with_the_last_turn_that_met_it():
 def test_in_scaled_time_people_read_the_time_of_their_own_clock():
     """A canary whose hours take minutes says minutes."""
     wall = watch_wall.Wall(0.1)
-    wall._began = START
+    wall._began = wall._origin = START
 
     class Fast(Wall):
         def shown(self, at):
@@ -212,7 +213,7 @@ def test_in_scaled_time_people_read_the_time_of_their_own_clock():
     assert resolved.text.startswith(
         f"resolved: met last at {began:%H:%M} UTC; over at {START + 3 * EVERY / 10:%H:%M} UTC\n"
     )
-    assert wall.shown(START - EVERY) == START - EVERY
+    assert wall.shown(START - EVERY) is None
 
 
 def test_a_title_counts_no_cases():
@@ -220,3 +221,90 @@ def test_a_title_counts_no_cases():
     alert = opened().last.alert
     assert alert.title.endswith("prod since 14:06 UTC (1 interval)")
     assert "clients: openai-py (1 of 3); curl and httpx are fine" in alert.text
+
+
+def test_after_a_restart_in_scaled_time_no_time_is_told_that_is_not_known():
+    """A wrong one would have the end before the beginning."""
+    first, second = watch_wall.Wall(0.1), watch_wall.Wall(0.1)
+    first._began = first._origin = START
+    scene = Scene()
+    scene.wall.shown = first.shown
+    scene.turn([RESET], [RESET])
+    second.go_on(scene.wall.time)
+    second._began = START + timedelta(minutes=30)
+    scene.wall.shown = second.shown
+    scene.restart()
+    scene.turn([good()]).turn([good()])
+    alert = scene.last.alert
+    assert alert.title.endswith("(every client asked): prod")
+    assert alert.text.startswith("resolved: over at 14:32 UTC\n")
+    scene.turn([RESET], [RESET])
+    scene.turn([good()]).turn([good()])
+    assert scene.last.alert.title.endswith("prod from 14:32 UTC to 14:32 UTC (0 s)")
+
+
+def test_days_that_run_faster_never_come_twice():
+    """The next process goes on where the one before it stopped; in real time the clock alone counts."""
+    later = datetime.now(UTC) + timedelta(days=3)
+    for scale in (0.1, 1.0):
+        wall = watch_wall.Wall(scale)
+        wall.go_on(later)
+        wall.go_on(None)
+        wall.go_on(later - timedelta(days=9))
+        assert (wall.now() > later) is (scale != 1.0)
+        assert wall.shown(later) == (None if scale != 1.0 else later)
+        assert abs(wall.shown(wall.now()) - datetime.now(UTC)) < timedelta(seconds=60)
+
+
+def test_an_outbreak_begins_with_the_first_bad_answer():
+    """Not with the run, which may have lasted for minutes by then."""
+    scene, late = Scene(), timedelta(minutes=2)
+    scene.turn([RESET], [RESET], answered=late, took=2 * late)
+    assert "since 14:08 UTC (1 interval)" in scene.last.alert.title
+    scene.turn([RESET], [RESET], answered=2 * late)
+    assert scene.open[0].intervals == 2
+
+
+EVERYBODY = replace(RESET, code="regression.outcome")
+ALONE = replace(RESET, client="curl", evidence=("x-curl",))
+
+
+@pytest.mark.parametrize(
+    "before", [([ALONE],), ([EVERYBODY], [good()])], ids=["one had trouble", "all had, then one was let in"]
+)
+def test_what_hurts_everybody_did_not_begin_before_one_was_let_in(before):
+    """What was earlier was no outage of all."""
+    scene = Scene().turn(*before)
+    scene.turn([EVERYBODY], served=scene.wall.time + timedelta(minutes=3))
+    assert "since 14:09 UTC" in scene.last.alert.title
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_strongest_finding_tells_an_outage(order):
+    """The one that speaks of most clients and requests, wherever it stands."""
+    least = replace(
+        RESET, case="smoke/error_format", client="httpx", evidence=("x-httpx",), observed=Observed(1, 19),
+        detail=(("seen", "no answer (reset) after 5 ms to httpx"), ("because", "one"), ("so", "two")),
+        confidence=Confidence.HIGH,
+    )  # fmt: skip
+    found = [least, RESET][::order]
+    text = Scene().turn(found, found).last.alert.text
+    assert "through curl, httpx and openai-py, 9 of 9" in text
+    assert "1 of 19" not in text
+
+
+def test_a_resolve_bears_the_title_that_was_told():
+    """Not that of the last run, which was half mended; whom it hurt stands below it as before."""
+    less = replace(
+        RESET,
+        title="Ended before any answer, of curl",
+        client="curl",
+        evidence=("x-curl",),
+        confidence=Confidence.HIGH,
+    )
+    scene = Scene().turn([RESET], [RESET])
+    told = scene.last.alert.title.partition(": prod")[0]
+    scene.turn([less, good(("httpx", "openai-py"))]).restart()
+    scene.turn([good()]).turn([good()])
+    assert scene.last.alert.title.startswith(f"[resolved] {told}: prod from ")
+    assert "clients: curl, httpx, openai-py\n" in scene.last.alert.text

@@ -202,9 +202,11 @@ class Scene:
         after=EVERY,
         names=NAMES,
         took=timedelta(),
+        answered=None,
+        served=None,
     ):
         """A turn whose run found what `asked` begins with, and each time it was asked again the next of it; `took`: until
-        it ended.
+        it ended; `answered`: until its calls had; `served`: when somebody was last let in, where nobody was.
         """
         entry = entry or self.watching.entries[0]
         self.wall.time += after
@@ -217,9 +219,10 @@ class Scene:
             entry.name, entry.target, due=began, began=began, ended=self.wall.time,
             run=runs[0].id if runs else None, conclusive=seen, missed=missed, reason=reason,
         )  # fmt: skip
-        again = [Asked(run, run.findings, part=True) for run in runs[1:]]
-        first = runs[0] if runs else None
-        self.alerting.observe(turn, first, first.findings if first else (), entry=entry, again=again)
+        heard = {} if answered is None else {f"{CASE}:{name}": began + answered for name in names}
+        came = [Asked(run, run.findings, run is not runs[0], heard, served) for run in runs]
+        first, again = (came[0], came[1:]) if came else (None, ())
+        self.alerting.observe(turn, first, entry=entry, again=again)
         return self
 
     def tick(self, after=EVERY):

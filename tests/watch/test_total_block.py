@@ -132,9 +132,71 @@ def test_where_all_were_let_in_before_that_nobody_is_is_a_failure(fault):
     said = dict(found.detail)
     assert ("ray " in said.get("look up", "")) is (layer is Layer.EDGE)
     assert said["before"].startswith("let in at 2025-11-30 10:00 UTC: ")
+    (_, run), *_ = on.memory.runs
+    asked = sum(call.last is not None for call in run.calls)
+    assert f"{asked} of {asked} requests" in said["seen"]
+    assert (found.observed.k, found.observed.n) == (asked, asked)
     assert "down" not in found.title.split()
     assert len(on.alerting.confirmed) == 1
     assert all(on.alerting.confirmed)
+
+
+@pytest.mark.parametrize("let_in", [True, False], ids=["let in before", "never let in"])
+@pytest.mark.parametrize("fault", ["rate-limit", "rate-limit-unhinted"])
+def test_a_rate_limit_of_the_edge_that_hits_all_is_named_and_stays_unclear(fault, let_in):
+    """It may be our own rate: no failure; but whose limit it is, since when, and what to look at."""
+    with bed(fault, canary=WHO) as on:
+        on.memory.knocked = dict.fromkeys(WHO.entries[0].clients, BEFORE.replace(year=2025)) if let_in else {}
+        turn = on.take()
+    assert on.alerting.paged == set()
+    assert (turn.verdict, turn.conclusive) == (Verdict.INCONCLUSIVE, False)
+    since = " since 2025-11-30 10:00 UTC, when one was last let in" if let_in else ""
+    (_, run), *_ = on.memory.runs
+    asked = next(call.trial.client for call in run.calls if call.last is not None)
+    one = f"{asked} away, the only client asked" + (
+        "," if let_in else ""
+    )  # what it is asked to wait for, it waits
+    whom = one if fault == "rate-limit" else "all clients of this vantage away"
+    assert turn.reason.endswith(f": The edge's rate limit (Cloudflare 1015) turns {whom}{since}")
+    found = next(f for f in on.alerting.seen[-1][2] if f.code.startswith("ratelimited"))
+    assert "limits.per_minute" in found.advice
+    assert "rate limiting rules" in found.advice
+    assert ("before" in dict(found.detail)) is let_in
+
+
+def test_a_limit_of_the_api_is_not_the_edge_s():
+    """It counts what our own key asks."""
+    with bed("retry-after-renamed", canary=WHO) as on:
+        on.memory.knocked = dict.fromkeys(WHO.entries[0].clients, BEFORE.replace(year=2025))
+        turn = on.take()
+    assert "The edge's rate limit" not in (turn.reason or "")
+
+
+def test_in_scaled_time_what_was_before_is_told_by_the_clock_of_people():
+    """And without a time where it is not known, as after a restart."""
+    for known in (True, False):
+        with bed("challenge-all", canary=WHO) as on:
+            on.wall.shown = lambda at, known=known: at - timedelta(hours=1) if known else None
+            on.memory.knocked = dict.fromkeys(WHO.entries[0].clients, BEFORE.replace(year=2025))
+            on.take()
+        [found] = [f for f in on.alerting.seen[-1][2] if f.verdict is Verdict.FAIL]
+        since = (
+            " since 2025-11-30 09:00 UTC, when one was last let in" if known else "; before, they were let in"
+        )
+        assert found.title.endswith(f"are refused{since}")
+        row = dict(found.detail)["before"]
+        assert row.startswith("let in at 2025-11-30 09:00 UTC: " if known else "let in: ")
+
+
+def test_it_is_known_when_each_answer_came_and_when_one_was_let_in():
+    """An outbreak begins with the first bad answer, not with the run."""
+    with bed("challenge-all", canary=WHO) as on:
+        let_in = BEFORE.replace(year=2025)
+        on.memory.knocked = dict.fromkeys(WHO.entries[0].clients, let_in)
+        on.take()
+    first = on.alerting.first
+    assert first.served == let_in
+    assert set(first.heard) == {call.id for call in first.run.calls}
 
 
 @pytest.mark.parametrize("fault", [*EVERYBODY, "rate-limit"])

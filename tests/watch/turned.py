@@ -116,8 +116,10 @@ class Alerting:
     def __init__(self) -> None:
         self.seen, self.faults = [], []
 
-    def observe(self, turn, run=None, findings=(), *, entry, again=()):
+    def observe(self, turn, first=None, *, entry, again=()):
+        run, findings = (first.run, first.findings) if first else (None, ())
         self.seen.append((turn, run, findings, again))
+        self.first = first
 
     def own_fault(self, code, fault, do=""):
         self.faults.append((code, fault))
