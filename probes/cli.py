@@ -51,7 +51,11 @@ def _obey(words: list[str]) -> int:
     try:
         return int(getattr(commands, arguments.command)(arguments))
     except errors.UsageError as mistake:
-        sys.stderr.write(f"edgeprobe: {mistake}\n")
+        from probes.redact import safe_text
+
+        # It may quote a file, a mark or a log; its own line ends stay.
+        said = "\n".join(safe_text(line) for line in str(mistake).split("\n"))
+        sys.stderr.write(f"edgeprobe: {said}\n")
         _tell_github(str(mistake))
         return USAGE
     finally:

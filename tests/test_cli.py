@@ -90,6 +90,12 @@ def test_the_flags(edgeprobe, command):
     assert set(offered) == FLAGS[command] | {"--help"}
 
 
+def test_a_mistake_that_is_quoted_is_harmless(edgeprobe):
+    """What a name, a file or a mark holds moves nothing on the terminal."""
+    said = edgeprobe("report", "x\x1b[31my")
+    assert (said.code, "\x1b" in said.err, "x\\x1b[31my" in said.err) == (2, False, True)
+
+
 def test_flags_are_not_guessed(edgeprobe):
     """A shortened flag is refused: it would change its meaning with the next one that starts alike."""
     assert edgeprobe("plan", "smoke", *NOWHERE, "--no-k").code == 2

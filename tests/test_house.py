@@ -49,7 +49,7 @@ ONLY = {
     "wire": "",
     "reporters": "model canary comparison span redact document",
     "sinks": "model canary errors redact document samples metric_rows",
-    "cli": "__init__ errors options commands outputs printing",
+    "cli": "__init__ errors options commands outputs printing redact",
 }
 SEAMS = {"clients/observed.py", "runner.py", "conduct.py"}
 # Caught in one thread or turn to be raised, or told, in another.

@@ -68,7 +68,7 @@ def baseline(arguments: Namespace, target: Target) -> Gate:
 
 def foretell(held: Gate, cases: Sequence[Case]) -> None:
     """What the samples of a plan would show beside its baseline."""
-    sys.stdout.write(f"baseline {held.label}\n")
+    sys.stdout.write(f"against  {held.label}\n")
     for where, said in ahead.foretold(held.runs, cases, held.slower):
         sys.stdout.write(f"shows    {where}: {said}\n")
 

@@ -37,7 +37,7 @@ class Gate:
         compared = compare(
             (self.side, self.runs), (now, [run]), slower=self.slower, case=case, marks=self.marks
         )
-        said = ("baseline", self.label)
+        said = ("against", self.label)
         told = [replace(one, detail=(*one.detail, said)) for one in compared.findings]
         if not compared.rows:
             told.append(_nothing(case, said))

@@ -144,9 +144,16 @@ def _together(flips: Sequence[_Flip]) -> Finding:
     clients = list(dict.fromkeys(flip.where[1] for flip in flips))
     who = listed(clients) if len(clients) <= _NAMED else f"{len(clients)} clients"
     fails = "fails" if len(clients) == 1 else "fail"
+    alike = {flip.row.why for flip in flips} == {flips[0].row.why}
     rows = [
-        (flip.row.where, f"{flip.row.before} before, {flip.row.after} now: {flip.row.why}") for flip in flips
+        (
+            "in",
+            f"{flip.row.where}: {flip.row.before} before, {flip.now.k} of {flip.now.n} failed now"
+            + ("" if alike else f", {flip.row.why}"),
+        )
+        for flip in flips
     ]
+    because = [("because", first.row.why)] if alike else []
     more_ = [("and", f"{len(rows) - _NAMED} more of the kind")] if len(rows) > _NAMED else []
     return finding(
         first.code,
@@ -155,7 +162,7 @@ def _together(flips: Sequence[_Flip]) -> Finding:
         route=first.where[2],
         title=f"{who} worked before and {fails} now",
         observed=Observed(sum(flip.now.k for flip in flips), sum(flip.now.n for flip in flips)),
-        detail=(*rows[:_NAMED], *more_),
+        detail=(("now", str(first.now.what)), *rows[:_NAMED], *more_, *because),
         evidence=tuple(name for flip in flips for name in flip.now.evidence)[:_SHOWN],
         **_made(first.now.what),
         advice=_do(first.now),

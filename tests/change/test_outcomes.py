@@ -71,7 +71,11 @@ def test_one_cause_is_told_once():
     assert (failed.title, failed.client, failed.vendor_code, failed.observed) == (
         "openai-py and httpx worked before and fail now", None, "1010", Observed(6, 6),
     )  # fmt: skip
-    assert [where for where, _ in failed.detail] == ["s/streaming · openai-py", "s/streaming · httpx"]
+    assert [text for word, text in failed.detail if word == "in"] == [
+        "s/streaming · openai-py: 3 of 3 good before, 3 of 3 failed now",
+        "s/streaming · httpx: 3 of 3 good before, 3 of 3 failed now",
+    ]
+    assert dict(failed.detail)["now"] == "blocked.client · edge · Cloudflare 1010"
     apart = outcomes(
         [run(before)], [run([*after[:3], *[("httpx", "cut stream") for _ in range(3)]])]
     ).findings
