@@ -31,13 +31,17 @@ _SHOWN = 6
 
 
 class _Flip(NamedTuple):
-    """A row that is worth a finding of that code."""
+    """A row, and of which code the finding is that it is worth."""
 
     row: Row
-    code: str
+    code: str | None
     where: Where
     then: Tally
     now: Tally
+
+    @property
+    def cause(self) -> object:
+        return self.now.what, self.where[2]
 
 
 def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
@@ -47,19 +51,50 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Part:
         where: (old[where], new[where]) for where in old if where in new and old[where].n and new[where].n
     }
     tested = sum(1 for a, b in both.values() if a.k or b.k)
-    rows: list[Row] = []
+    made = [
+        _Flip(*_row(where, then, now, FAMILY / max(tested, 1)), where, then, now)
+        for where, (then, now) in both.items()
+    ]
+    made = _proven_together(made)
     flips: dict[object, list[_Flip]] = {}
-    for where, (then, now) in both.items():
-        row, code = _row(where, then, now, FAMILY / max(tested, 1))
-        rows.append(row)
-        if code is not None:
-            cause = (now.what, where[2]) if code == "regression.outcome" else where
-            flips.setdefault((code, cause), []).append(_Flip(row, code, where, then, now))
+    for flip in made:
+        if flip.code is not None:
+            cause = flip.cause if flip.code == "regression.outcome" else flip.where
+            flips.setdefault((flip.code, cause), []).append(flip)
     findings = [
         _finding(flip) if not others else _together([flip, *others]) for flip, *others in flips.values()
     ]
+    rows = tuple(flip.row for flip in made)
     findings += _summary(rows, findings)
-    return Part(tuple(rows), tuple(findings), tuple(_left_out(old, new)))
+    return Part(rows, tuple(findings), tuple(_left_out(old, new)))
+
+
+def _proven_together(made: Sequence[_Flip]) -> list[_Flip]:
+    """Where everything is dead each case is given up after a request or two: what is too little of each is enough of
+    all that meet the same on the same route, none of which failed before.
+    """
+    alike: dict[object, list[_Flip]] = {}
+    for flip in made:
+        if flip.then.never and flip.now.always:
+            alike.setdefault(flip.cause, []).append(flip)
+    proven = {
+        cause: flips
+        for cause, flips in alike.items()
+        if len(flips) > 1 and min(sum(f.now.n for f in flips), sum(f.then.n for f in flips)) >= ENOUGH
+    }
+    return [
+        _as_proven(flip, len(proven[flip.cause]))
+        if flip.code == "not_measured" and flip in proven.get(flip.cause, ())
+        else flip
+        for flip in made
+    ]
+
+
+def _as_proven(flip: _Flip, n: int) -> _Flip:
+    why = (
+        f"good each time before, failed each time now, as in {n - 1} other {'place' if n == 2 else 'places'}"
+    )
+    return flip._replace(row=replace(flip.row, verdict=Verdict.FAIL, why=why), code="regression.outcome")
 
 
 def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str | None]:
@@ -116,6 +151,7 @@ def _unproven(then: Tally, now: Tally) -> str:
 
 def _finding(flip: _Flip) -> Finding:
     row, code, where, then, now = flip
+    assert code is not None
     what = now.what if code != "ok" else then.what
     title = {
         "regression.outcome": f"{row.where} worked before and fails now",
@@ -156,7 +192,7 @@ def _together(flips: Sequence[_Flip]) -> Finding:
     because = [("because", first.row.why)] if alike else []
     more_ = [("and", f"{len(rows) - _NAMED} more of the kind")] if len(rows) > _NAMED else []
     return finding(
-        first.code,
+        "regression.outcome",
         Verdict.FAIL,
         client=clients[0] if len(clients) == 1 else None,
         route=first.where[2],

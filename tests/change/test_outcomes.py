@@ -82,6 +82,27 @@ def test_one_cause_is_told_once():
     assert len([one for one in apart if one.verdict is Verdict.FAIL]) == 2
 
 
+DEAD = {
+    "two clients, too few of each": ({"openai-py": "cut stream", "httpx": "cut stream"}, Verdict.FAIL),
+    "two that meet different things": ({"openai-py": "cut stream", "httpx": "refused"}, None),
+    "one alone": ({"openai-py": "cut stream"}, None),
+}
+
+
+@pytest.mark.parametrize(("now", "verdict"), DEAD.values(), ids=DEAD)
+def test_what_is_dead_for_all_is_proven_together(now, verdict):
+    """A probe that gives up soon asks too little of each; alike in all it is an outage, not a doubt."""
+    before = [(client, "good stream") for client in now for _ in range(3)]
+    part = outcomes([run(before)], [run([(client, got) for client, got in now.items() for _ in range(2)])])
+    failed = [one for one in part.findings if one.verdict is Verdict.FAIL]
+    assert [one.verdict for one in failed] == ([verdict] if verdict else [])
+    if failed:
+        assert failed[0].title == "openai-py and httpx worked before and fail now"
+        assert failed[0].observed == Observed(4, 4)
+        assert "as in 1 other place" in dict(failed[0].detail)["because"]
+        assert {row.verdict for row in part.rows} == {Verdict.FAIL}
+
+
 def test_what_fails_on_both_sides_is_no_pass():
     """Nothing got worse, and nothing is said to be good."""
     part = outcomes([run(times(refused=3))], [run(times(refused=3))])
