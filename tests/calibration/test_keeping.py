@@ -341,7 +341,7 @@ def test_a_mistake_in_the_file_is_told_by_line_and_key(edgeprobe, old, new, says
 def test_a_good_file_is_counted(edgeprobe):
     """By `validate`."""
     written(GOOD)
-    assert "1 signatures of targets' own" in edgeprobe("validate").out
+    assert "1 signature of a target's own" in edgeprobe("validate").out
 
 
 def test_a_target_without_a_file_costs_nothing():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from labruns import refused_port
 from memories import BLOCKED, NOW, alert, events, notice, pause, record, run, turn
-from memory.weeks import SINCE, UNTIL, filled
+from weeks import SINCE, UNTIL, filled
 
 from probes.canary import Mark
 from probes.errors import UsageError

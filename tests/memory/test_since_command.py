@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memory.memories import BLOCKED, record, run
+from memories import BLOCKED, record, run
 
 from probes.memory import Memory
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from memory.memories import BLOCKED, CLIENTS, NOW, TARGET, alert, events, finding, record, run
-from memory.weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
+from memories import BLOCKED, CLIENTS, NOW, TARGET, alert, events, finding, record, run
+from weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
 
 from probes.canary import AlertState, Mark
 from probes.memory import Memory

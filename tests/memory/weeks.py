@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from exchanges import exchange
-from memory.memories import BLOCKED, GOOD, TARGET, alert, record, run, turn
+from memories import BLOCKED, GOOD, TARGET, alert, record, run, turn
 
 from probes.canary import Mark
 from probes.memory import Memory
