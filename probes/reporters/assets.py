@@ -29,7 +29,7 @@ def style(*, plots: bool) -> str:
 
 @cache
 def scripts(script: str) -> tuple[str, ...]:
-    return asset("uplot/uPlot.iife.min.js"), asset(script)
+    return asset("uplot/uPlot.iife.min.js"), asset("plots.js"), asset(script)
 
 
 @cache

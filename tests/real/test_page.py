@@ -329,7 +329,7 @@ def test_what_a_stranger_wrote_stays_text(show, harm):
     assert (shown.wrong, len(shown.asked)) == ([], 1)
     assert all(pixels > 1000 for pixels, _ in shown.page.evaluate(INK))
     assert shown.page.locator("img, iframe, object, embed, form, link").count() == 0
-    assert shown.page.locator("script").count() == 3
+    assert shown.page.locator("script").count() == 4
 
 
 def test_nothing_leaves_even_if_something_ran(show):

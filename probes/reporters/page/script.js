@@ -2,14 +2,7 @@
 "use strict";
 (() => {
   const columns = JSON.parse(document.getElementById("columns").textContent);
-  const colour = (name) => getComputedStyle(document.querySelector(`i.${name}, span.${name}`)).color;
-  const seconds = (s) => (s < 0.9995 ? `${Math.round(s * 1000)} ms` : `${s.toFixed(1)} s`);
-  const drawn = new Map();
-  let colours;
-
-  function readColours() {
-    colours = Object.fromEntries(["tokens", "beats", "gaps", "lag", "ends", "flaw", "ink", "grid"].map((name) => [name, colour(name)]));
-  }
+  const { colours, seconds, axis, keep, say, begin } = plotting(["tokens", "beats", "gaps", "lag", "ends", "flaw", "ink", "grid"]);
 
   // The curve of one answer: seconds on the axis, and how much of it there was.
   function curve(stream, start) {
@@ -81,7 +74,6 @@
     const data = curve(stream, start), span = Number(place.dataset.span), top = Math.max(Number(place.dataset.top), 1);
     const readout = place.nextElementSibling;
     let over;
-    const axis = { stroke: () => colours.ink, grid: { stroke: () => colours.grid, width: 1 }, ticks: { stroke: () => colours.grid, width: 1 }, font: "12px system-ui, sans-serif" };
     const u = new uPlot({
       width: place.clientWidth, height: place.clientHeight, legend: { show: false }, pxAlign: 0,
       padding: [8, 12, 0, 0],
@@ -97,50 +89,14 @@
         setCursor: [(u) => tell(u, place, readout, data)],
       },
     }, data, place);
-    place.setAttribute("role", "slider");
-    place.setAttribute("tabindex", "0");
-    place.setAttribute("aria-label", `The answer over time, ${place.dataset.label}`);
-    place.setAttribute("aria-valuemin", "0");
-    place.setAttribute("aria-valuemax", String(span));
-    drawn.set(place, u);
+    keep(place, u, data[0], `The answer over time, ${place.dataset.label}`, span);
     tell(u, place, readout, data);
-    place.addEventListener("keydown", (event) => step(event, u, data));
   }
 
   function tell(u, place, readout, [at, tokens]) {
     const n = u.cursor.idx ?? null, unit = place.dataset.unit + (tokens[n] === 1 ? "" : "s");
     const said = n === null ? "" : `${seconds(at[n])}: ${tokens[n].toLocaleString("en")} ${unit}`;
-    const shown = said || readout.dataset.rest;
-    if (readout.textContent !== shown) readout.textContent = shown;
-    place.setAttribute("aria-valuenow", String(n === null ? 0 : at[n]));
-    place.setAttribute("aria-valuetext", said || "0 s");
-  }
-
-  function step(event, u, [at]) {
-    const last = at.length - 1, now = u.cursor.idx ?? 0, page = Math.max(Math.round(last / 10), 1);
-    const next = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, PageUp: now + page, PageDown: now - page, Home: 0, End: last }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    u.setCursor({ left: u.valToPos(at[Math.min(Math.max(next, 0), last)], "x"), top: 10 });
-  }
-
-  const resized = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      if (target.clientWidth) drawn.get(target).setSize({ width: target.clientWidth, height: target.clientHeight });
-    }
-  });
-  function once(place) {
-    if (drawn.has(place) || !place.clientWidth) return;
-    draw(place);
-    resized.observe(place);
-  }
-  const visible = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) once(target);
-  }, { rootMargin: "200px" });
-
-  function recolour() {
-    readColours();
-    for (const u of drawn.values()) u.redraw(false, true);
+    say(place, readout, said, n === null ? 0 : at[n], "0 s");
   }
 
   function reveal() {
@@ -152,11 +108,7 @@
     }
   }
 
-  readColours();
-  document.body.classList.add("drawn");
-  document.querySelectorAll(".plot").forEach((place) => visible.observe(place));
-  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", recolour);
-  addEventListener("beforeprint", () => document.querySelectorAll(".plot").forEach(once));
+  begin(draw);
   addEventListener("hashchange", reveal);
   reveal();
 })();

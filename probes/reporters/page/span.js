@@ -3,15 +3,8 @@
 (() => {
   const page = JSON.parse(document.getElementById("charts").textContent);
   const looks = { p50: ["tokens", []], p90: ["beats", [7, 4]], p99: ["ends", [2, 4]] }, plain = ["tokens", []];
-  const colour = (name) => getComputedStyle(document.querySelector(`i.${name}`)).color;
-  const seconds = (s) => (s < 0.9995 ? `${Math.round(s * 1000)} ms` : `${s.toFixed(1)} s`);
-  const say = { "s": seconds, "s/token": seconds, "%": (share) => `${Math.round(share)} %` };
-  const drawn = new Map();
-  let colours;
-
-  function readColours() {
-    colours = Object.fromEntries(["tokens", "beats", "ends", "ink", "grid", "mark"].map((name) => [name, colour(name)]));
-  }
+  const { colours, seconds, axis, keep, say, begin } = plotting(["tokens", "beats", "ends", "ink", "grid", "mark"]);
+  const worded = { "s": seconds, "s/token": seconds, "%": (share) => `${Math.round(share)} %` };
 
   const two = (n) => String(n).padStart(2, "0");
   const clock = (date) => `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}`;
@@ -49,7 +42,6 @@
     const chart = page.charts[place.dataset.chart], middle = chart.step / 2;
     const at = chart.at.map((begin) => begin + middle), data = [at, ...chart.lines.map(([, values]) => values)];
     const readout = place.nextElementSibling, top = Math.max(...data.slice(1).flat().filter((value) => value !== null), 0);
-    const axis = { stroke: () => colours.ink, grid: { stroke: () => colours.grid, width: 1 }, ticks: { stroke: () => colours.grid, width: 1 }, font: "12px system-ui, sans-serif" };
     const u = new uPlot({
       width: place.clientWidth, height: place.clientHeight, legend: { show: false }, pxAlign: 0,
       padding: [8, 24, 0, 0],
@@ -58,7 +50,7 @@
       scales: { x: { range: page.span }, y: { range: [0, chart.unit === "%" ? 100 : (top || 1) * 1.12] } },
       axes: [
         { ...axis, size: 28, values: (_, all, __, ___, step) => all.map((s) => (step >= 86400 || s % 86400 === 0 ? day : clock)(new Date(s * 1000))) },
-        { ...axis, size: 64, values: (_, all) => all.map(say[chart.unit]) },
+        { ...axis, size: 64, values: (_, all) => all.map(worded[chart.unit]) },
       ],
       series: [{}, ...chart.lines.map(([name]) => {
         const [kind, dash] = looks[name] ?? plain;
@@ -66,61 +58,19 @@
       })],
       hooks: { draw: [marks], setCursor: [(u) => tell(u, place, readout, chart)] },
     }, data, place);
-    place.setAttribute("role", "slider");
-    place.setAttribute("tabindex", "0");
-    place.setAttribute("aria-label", `${place.dataset.label} over time`);
-    place.setAttribute("aria-valuemin", "0");
-    place.setAttribute("aria-valuemax", String(at.length - 1));
-    drawn.set(place, u);
+    keep(place, u, at, `${place.dataset.label} over time`, at.length - 1);
     tell(u, place, readout, chart);
-    place.addEventListener("keydown", (event) => step(event, u, at));
   }
 
   function tell(u, place, readout, chart) {
     const k = u.cursor.idx ?? null;
     let said = "";
     if (k !== null) {
-      const known = chart.lines.filter(([, values]) => values[k] !== null).map(([name, values]) => `${name} ${say[chart.unit](values[k])}`);
+      const known = chart.lines.filter(([, values]) => values[k] !== null).map(([name, values]) => `${name} ${worded[chart.unit](values[k])}`);
       said = `${when(chart.at[k], chart.step)} UTC: ${known.length ? known.join(", ") : "nothing measured"}${chart.n[k] ? `, n ${chart.n[k].toLocaleString("en")}` : ""}`;
     }
-    const shown = said || readout.dataset.rest;
-    if (readout.textContent !== shown) readout.textContent = shown;
-    place.setAttribute("aria-valuenow", String(k ?? 0));
-    place.setAttribute("aria-valuetext", said || when(page.span[0], 0));
+    say(place, readout, said, k ?? 0, when(page.span[0], 0));
   }
 
-  function step(event, u, at) {
-    const last = at.length - 1, now = u.cursor.idx ?? 0, far = Math.max(Math.round(last / 10), 1);
-    const next = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, PageUp: now + far, PageDown: now - far, Home: 0, End: last }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    u.setCursor({ left: u.valToPos(at[Math.min(Math.max(next, 0), last)], "x"), top: 10 }, true, true);
-  }
-
-  const resized = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      if (target.clientWidth) drawn.get(target).setSize({ width: target.clientWidth, height: target.clientHeight });
-    }
-  });
-  function once(place) {
-    if (drawn.has(place) || !place.clientWidth) return;
-    draw(place);
-    resized.observe(place);
-  }
-  const visible = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) once(target);
-  }, { rootMargin: "200px" });
-
-  function recolour() {
-    readColours();
-    for (const u of drawn.values()) u.redraw(false, true);
-  }
-
-  document.body.classList.add("drawn");
-  const places = document.querySelectorAll(".plot");
-  if (!places.length) return;
-  readColours();
-  places.forEach((place) => visible.observe(place));
-  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", recolour);
-  addEventListener("beforeprint", () => places.forEach(once));
+  begin(draw);
 })();
