@@ -273,6 +273,8 @@ class Ask:
     `filler`: bytes of neutral text that make an invalid request large; the trial's salt says which.
     `edits`: header → new value, or `None` to drop it, applied below the client to the finished request.
     `cap_name`: set by the driver to what the server takes, as is `usage`: whether a stream is asked for its usage.
+    `given`: the JSON of a body that somebody told; it is sent instead of the recipe's, through an SDK as its call's
+    arguments.
     `kept`: a response is made in the background and stored, so that its stream can be fetched by its id; `fetches`: the id
     of the one whose stream is fetched, by GET.
     `model`: another than the target's. `gzipped`: the body goes compressed, as some gateways and middlewares of
@@ -295,6 +297,7 @@ class Ask:
     usage: bool = True
     kept: bool = False
     fetches: str | None = None
+    given: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +305,7 @@ class Raw:
     """One HTTP request to the byte. `path` is appended to the route's base URL, or with `rooted` to its host.
 
     `key`: whose key is added, in the dialect's own header, with the headers of the route; `None` adds nothing.
+    `secrets`: the variables whose values are filled in for `{env:NAME}` in path, headers and body, on the wire only.
     `shows`: an error page is asked for, to be looked at; this is the status that it comes with.
     """
 
@@ -312,6 +316,7 @@ class Raw:
     rooted: bool = False
     key: Literal["target", "made_up"] | None = None
     shows: int | None = None
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 # for all that is in it, but for a module that stands in a row of its own.
 LAYERS = {
     "the version": "__init__",
-    "nouns": "model canary comparison span errors clock log spellings body_text api_paths",
+    "nouns": "model canary comparison complaint span errors clock log spellings body_text api_paths",
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",

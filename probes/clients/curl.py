@@ -107,6 +107,7 @@ class Session:
             headers = _edited(dialect.headers(target, route, request, self._setting.secrets), request)
             stream: bool | None = request.stream
         else:
+            request = dialect.filled(request, self._setting.secrets)
             url, method, body = dialect.raw_url(route, request), request.method, request.body
             given = dialect.raw_headers(self._setting.target, route, request, self._setting.secrets)
             headers, stream = _only(given), None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from probes.budget import FILLER_BYTES
 from probes.clients import reasoning, tool
 from probes.clients.filler import filler
+from probes.complaint import reference
 from probes.credentials import made_up_key
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     The salt stands first, so that no prefix cache can answer for the model. Beside a filler it is another message that
     is invalid: some servers repeat what they refuse (https://github.com/vllm-project/vllm quotes pydantic's `input`).
     """
+    if ask.given is not None:
+        return dict(ask.given)
     said = _said(ask, salt)
     invalid = ask.recipe == "invalid"
     if ask.endpoint == "responses":
@@ -110,6 +114,24 @@ def headers(target: Target, route: Route, ask: Ask, secrets: Secrets) -> list[tu
     """What a user of plain HTTP sends, by the API's own documentation, and the route's own headers."""
     coding = [("content-encoding", "gzip")] if ask.gzipped else []
     return [("content-type", "application/json"), *coding, *_own(target, route, ask, secrets)]
+
+
+def filled(raw: Raw, secrets: Secrets) -> Raw:
+    """With the values of the variables that it names; for the wire alone."""
+    if not raw.secrets:
+        return raw
+    values = {reference(name): secrets.value(name, "a secret of the request") for name in raw.secrets}
+
+    def text(said: str) -> str:
+        for token, value in values.items():
+            said = said.replace(token, value)
+        return said
+
+    body = raw.body
+    for token, value in values.items():
+        body = body.replace(token.encode(), value.encode())
+    headers = tuple((name, text(value)) for name, value in raw.headers)
+    return replace(raw, path=text(raw.path), headers=headers, body=body)
 
 
 def raw_url(route: Route, raw: Raw) -> str:

@@ -85,7 +85,11 @@ class Session:
     def _wire(self, trial: Trial) -> httpx.Request:
         request = trial.request
         assert not isinstance(request, Dial)
-        return self._asked(request, trial.salt) if isinstance(request, Ask) else self._raw(request)
+        return (
+            self._asked(request, trial.salt)
+            if isinstance(request, Ask)
+            else self._raw(dialect.filled(request, self._setting.secrets))
+        )
 
     def _asked(self, ask: Ask, salt: str) -> httpx.Request:
         target, secrets = self._setting.target, self._setting.secrets
