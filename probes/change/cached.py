@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from probes.change.answers import plain, worded
+from probes.change.answers import plain, question, worded
 from probes.change.part import Part, finding, times
 from probes.change.statistics import FAMILY, gap, weighted
 from probes.comparison import Row
@@ -58,7 +58,7 @@ def _counted(runs: Sequence[Run]) -> dict[Where, list[tuple[int, int]]]:
         for call in run.calls:
             if call.last is None or not plain(call) or not is_good(call):
                 continue
-            mine = found.setdefault((call.case, call.trial.client, call.trial.route), [])
+            mine = found.setdefault((question(call.case), call.trial.client, call.trial.route), [])
             tokens = cached_share(call.last.facts.get("usage") or {})
             if tokens is not None and tokens[1]:
                 mine.append(tokens)

@@ -225,7 +225,7 @@ def _finding(test: Test, row: Row, reason: Reason | None, slower: float) -> Find
 
 _ADVICE = {
     Reason.DRIFT: "Take both sides in a quiet hour, or more runs of each over the same hours of the day.",
-    Reason.TOO_FEW: "Ask more often (repeats: N in a suite of your own, a baseline of several runs), until {} can be told.",
+    Reason.TOO_FEW: "Ask more often (run gate --set repeats=N, or several runs a side), until {} can be told.",
     None: "",
 }
 

@@ -205,16 +205,17 @@ class Memory:
     def mark(self, mark: Mark) -> None:
         self._keep(mark)
 
+    def unmark(self, mark: Mark) -> None:
+        self._database.write(partial(nouns.drop, noun=mark))
+
     def marks(self, since: datetime, until: datetime | None = None) -> list[Mark]:
         """In the order of time."""
         where = [schema.marks.c.at >= since, *([schema.marks.c.at < until] if until is not None else [])]
         with self._database.reading() as connection:
             stored = nouns.found(connection, Mark, *where)
         found = self._overlaid(Mark, stored).values()
-        return sorted(
-            (mark for mark in found if mark.at >= since and (until is None or mark.at < until)),
-            key=lambda mark: mark.at,
-        )
+        fit = (mark for mark in found if mark.at >= since and (until is None or mark.at < until))
+        return sorted(fit, key=lambda mark: mark.at)
 
     def pause(self, pause: Pause) -> None:
         """Of one target the last one told."""

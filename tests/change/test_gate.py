@@ -92,10 +92,14 @@ def test_a_plan_says_what_its_samples_would_show(edgeprobe, at, reports, quick):
     with served() as running:
         edgeprobe("run", quick, *at(running, scale=SCALE))
         said = edgeprobe("plan", quick, *at(running, scale=SCALE), "--baseline", newest(reports))
-    assert said.code == 0
-    assert "TTFT of quick/streaming/cap=8,repeats=20" in said.out or "TTFT of quick/streaming/cap=8/repeats=20" in said.out  # fmt: skip
+        more = edgeprobe(
+            "plan", quick, *at(running, scale=SCALE), "--baseline", newest(reports), "--set", "repeats=60"
+        )
+    assert (said.code, more.code) == (0, 0)
+    assert "TTFT of quick/streaming/cap=8 · httpx" in said.out
     assert "20 samples beside the baseline's" in said.out
     assert "+20% takes" in said.out
+    assert "60 samples beside the baseline's" in more.out
 
 
 def test_a_time_and_a_mark_divide_what_is_kept(edgeprobe, at, reports, quick):

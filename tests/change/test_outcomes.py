@@ -242,3 +242,18 @@ def test_a_share_that_is_not_told_is_not_zero():
     """Usage without a word of the cache says nothing of it, and is said."""
     part = cached([told([80] * 40)], [told([None] * 40)])
     assert (part.rows, part.left_out) == ((), ("cached share, told before only: s/streaming · openai-py",))
+
+
+def test_how_often_it_was_asked_is_no_condition():
+    """A run with more repeats is held against one with fewer, and rows that differ in it alone are one."""
+    case = canned.case("streaming", keyed=True)
+    often = replace(case, id=f"{case.id}/repeats=40")
+    before = replace(run(times(good_stream=40), case=often), cases=(case, often))
+    part = outcomes([before], [run(times(refused=3))])
+    [row] = part.rows
+    assert (row.verdict, row.before, row.where) == (
+        Verdict.FAIL,
+        "40 of 40 good",
+        "s/streaming · openai-py",
+    )
+    assert not part.left_out
