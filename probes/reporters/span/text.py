@@ -22,6 +22,7 @@ from probes.reporters.span.words import (
     mark,
     name,
     outcome,
+    ran,
     spent,
     verdict_of,
     when,
@@ -94,6 +95,7 @@ def _now(span: Span) -> Iterator[tuple[str, str]]:
 def _rows(one: Watched, span: Span) -> Iterator[tuple[str, str]]:
     starts = span.starts()
     yield "asked", last_asked(one, span.until)
+    yield "runs", ran(one)
     if one.strips:
         yield "clients", "\n".join(_client(strip) for strip in _worst_first(one))
     yield "TTFT", lately(one.ttft, starts, span.step)
