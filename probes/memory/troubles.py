@@ -77,7 +77,7 @@ def _troubles(rows: Sequence[Row[Any]], said: Sequence[Row[Any]]) -> Iterator[tu
         if finding.client is None:  # of those that its code is the outcome of, where it is
             clients = [row.client for row in rows if row.code == finding.code] or clients
         if clients and finding.verdict in _ORDER and not finding.accepted:
-            yield _trouble(rows[0], finding, finding.document["title"]), clients
+            yield _trouble(rows[0], finding, finding.document["title"] or ""), clients
 
 
 def _trouble(outcome: Row[Any], told: Row[Any], title: str) -> Trouble:
