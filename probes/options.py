@@ -154,7 +154,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="instead of a run: what a canary saw since then, such as 7d, 36h or 2026-11-30T14:05:00Z",
+        help="instead of a run: all that are kept since then, a canary's and others, such as 7d, 36h or 2026-11-30T14:05:00Z",
     )
     parser.add_argument("--target", metavar="NAME", help="with --since, only this one (default: all)")
     parser.add_argument(
