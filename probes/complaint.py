@@ -6,8 +6,12 @@ holds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import base64
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Form = Literal["curl", "har", "http", "sdk", "bundle"]
 
@@ -47,3 +51,17 @@ class Told:
     digests: tuple[tuple[str, str], ...] = ()
     seen: str | None = None
     notes: tuple[str, ...] = ()
+
+
+def to_document(told: Told) -> dict[str, Any]:
+    """As JSON-like data; the body in base64."""
+    return asdict(told) | {"body": base64.b64encode(told.body).decode("ascii")}
+
+
+def from_document(stored: Mapping[str, Any]) -> Told:
+    """What `to_document` wrote; KeyError, TypeError or ValueError for anything else."""
+    pairs = {
+        name: tuple((str(one), str(value)) for one, value in stored[name]) for name in ("headers", "digests")
+    }
+    texts = {name: tuple(map(str, stored[name])) for name in ("secrets", "notes")}
+    return Told(**{**stored, **pairs, **texts, "body": base64.b64decode(stored["body"], validate=True)})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from probes.body_text import BodyText, to_bytes, to_text
+from probes.complaint import Told, from_document, to_document
 from probes.model import Run
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def restore(document: dict[str, Any]) -> Run:
     run = document | {
         "target": more["target"],
         "config_digest": more["config_digest"],
-        "cases": [stored | {"target": more["target"]} for stored in more["cases"]],
+        "cases": [_case(stored) | {"target": more["target"]} for stored in more["cases"]],
         "calls": calls,
         "findings": [_finding(stored) for stored in document["findings"]],
     }
@@ -70,7 +71,16 @@ def _adapter() -> TypeAdapter[Run]:
 
 def _case_extras(case: Case) -> dict[str, Any]:
     """Without the target, which is the run's."""
-    return {name: value for name, value in asdict(case).items() if name != "target"}
+    found = {name: value for name, value in asdict(case).items() if name != "target"}
+    told = {name: to_document(value) for name, value in case.params.items() if isinstance(value, Told)}
+    return found | {"params": found["params"] | told}
+
+
+def _case(stored: dict[str, Any]) -> dict[str, Any]:
+    """With the request that it is about, where somebody told one."""
+    told = stored["params"].get("told")
+    read = {"told": from_document(told)} if isinstance(told, dict) else {}
+    return stored | {"params": stored["params"] | read}
 
 
 def _call_extras(call: Call) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from exchanges import CLOUDFLARE, GOOD_CHAT, HTML, JSON, exchange, stream_facts
 
 from probes.attribution import attribute
+from probes.complaint import Told
 from probes.kinds import KINDS
 from probes.model import (
     Ask,
@@ -62,9 +63,20 @@ SENT = {
 """What each client announces."""
 
 
+TOLD = Told(
+    "POST",
+    "http://a.example/v1/chat/completions",
+    (("Content-Type", "application/json"), ("User-Agent", "OpenAI/Python 1.40.0")),
+    b'{"model":"m","messages":[{"role":"user","content":"Hi."}]}',
+    "curl",
+)
+NEEDED = {"reproduction": {"told": TOLD}}
+"""Parameters without which a case of that kind asks nothing."""
+
+
 def case(kind="identity", clients=ALL, *, seed=1, keyed=False, base_url="http://a.example/v1", **params):
     target = Target("t", "openai", "m", {"edge": Route("edge", base_url)}, key_env="K" if keyed else None)
-    given = {**KINDS[kind].defaults, **params}
+    given = {**KINDS[kind].defaults, **NEEDED.get(kind, {}), **params}
     brought = [client for client in KINDS[kind].brings if client not in clients]
     return Case(f"s/{kind}", "s", kind, target, (*clients, *brought), "edge", given, seed, keyed=keyed)
 

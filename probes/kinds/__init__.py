@@ -14,6 +14,7 @@ from probes.kinds import (
     length,
     lifetimes,
     models,
+    reproduction,
     request_encoding,
     responses,
     resumed,
@@ -36,4 +37,5 @@ KINDS: dict[str, KindSpec] = {
     "buffering": buffering.SPEC,
     "lifetimes": lifetimes.SPEC,
     "resumed": resumed.SPEC,
+    "reproduction": reproduction.SPEC,
 }
