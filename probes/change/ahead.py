@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from probes.change import statistics
 from probes.change.answers import question, timed, worded
-from probes.change.latency import FEW, METRICS, percent, samples
+from probes.change.latency import FEW, METRICS, samples
 from probes.change.part import times
+from probes.change.shifts import percent
 from probes.change.statistics import FAMILY
 
 if TYPE_CHECKING:

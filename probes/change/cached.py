@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.change.answers import plain, question, worded
@@ -73,7 +74,7 @@ def _row(where: Where, then: Share, now: Share, n: tuple[int, int], level: float
     if high < 0 and now.value < then.value:
         return _with(row, Verdict.FAIL, "less, by more than chance explains")
     if low > 0:
-        return _with(row, Verdict.PASS, "more")
+        return replace(_with(row, Verdict.PASS, "more"), better=True)
     if low > -_MATTERS:
         return row
     said = f"{now.value - then.value:+.0%} ({low:+.0%} to {high:+.0%}): too few prompts to tell"
