@@ -78,21 +78,28 @@ def with_keys_as(text: str, said: Callable[[str], str]) -> str:
 
 
 class Redactor:
-    """`secrets` go by value, from 8 characters on; `headers` are further names whose values are secret."""
+    """`secrets` go by value, from 8 characters on; `headers` are further names whose values are secret; `spared` only
+    look like a key.
+    """
 
-    def __init__(self, secrets: Iterable[str] = (), headers: Iterable[str] = ()) -> None:
+    def __init__(
+        self, secrets: Iterable[str] = (), headers: Iterable[str] = (), spared: Iterable[str] = ()
+    ) -> None:
         values = {s for s in secrets if len(s) >= _MIN_VALUE and s.lower() not in _PLACEHOLDERS}
         # Longest first: of two secrets that start alike, the whole one goes.
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._spellings = [spelling for value in ordered for spelling in spellings(value)]
         self._values = re.compile("|".join(map(pattern, self._spellings)) or r"(?!)")
+        self._spared = frozenset(spared)
         self._headers = SECRET_HEADERS | {name.lower() for name in headers}
 
     def __repr__(self) -> str:
         return "Redactor()"
 
     def text(self, text: str) -> str:
-        return with_keys_as(self._values.sub(REDACTED, text), lambda _: REDACTED)
+        return with_keys_as(
+            self._values.sub(REDACTED, text), lambda key: key if key in self._spared else REDACTED
+        )
 
     def data(self, data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> bytes:
         """`cut_start`, `cut_end`: more stood before or after, so a piece of a secret may stand at that edge."""

@@ -1,0 +1,108 @@
+"""Can a request that was recorded be written again?"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from probes.clients import dialect
+from probes.complaint import Told, reference
+from probes.credentials import PLACEHOLDER, made_up_key
+from probes.model import Ask, Dial, Raw
+from probes.redact import REDACTED
+
+if TYPE_CHECKING:
+    from probes.model import Call, Case, Exchange
+
+_FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "expect"})
+_KEYS = frozenset({"authorization", "x-api-key", "api-key"})
+
+
+def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
+    """`None` of a connection without a request, and where the body was not kept as it was.
+
+    The target's key and what its route adds are named by their variables. Another header whose value was taken out is
+    left out, and `notes` says so.
+    """
+    sent, asked = exchange.request, call.trial.request
+    route = case.target.routes.get(call.trial.route)
+    if isinstance(asked, Dial) or not sent.method or route is None:
+        return None
+    url = dialect.raw_url(route, asked) if isinstance(asked, Raw) and asked.secrets else sent.url
+    body = _body(exchange, call, case)
+    if body is None or REDACTED in url:
+        return None
+    headers: list[tuple[str, str]] = []
+    notes: list[str] = []
+    for name, value in sent.headers:
+        if name.lower() in _FRAMING or name.startswith(":") or _is_of_the_url(name, value, url):
+            continue
+        said = _said(name, value, call, case) if REDACTED in value else value
+        if said is None:
+            notes.append(f"header {name}: its value was taken out, and the header is left out")
+        else:
+            headers.append((name, said))
+    digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
+    if isinstance(asked, Ask) and sent.body_digest not in {None, digest} and body:
+        notes.append("body: the same JSON, spelt another way than it was sent")
+    return Told(
+        sent.method,
+        url,
+        tuple(headers),
+        body,
+        "bundle",
+        client=call.trial.client,
+        http_version=_version(exchange),
+        family=route.family,
+        connect_to=route.connect_to,
+        proxy=route.proxy,
+        secrets=_variables(call, case),
+        notes=tuple(notes),
+    )
+
+
+def _body(exchange: Exchange, call: Call, case: Case) -> bytes | None:
+    asked = call.trial.request
+    if exchange.request.body_bytes == 0:
+        return b""
+    if isinstance(asked, Raw):
+        return None if REDACTED.encode() in asked.body else asked.body
+    assert isinstance(asked, Ask)
+    return dialect.encoded(case.target, asked, call.trial.salt)
+
+
+def _said(name: str, value: str, call: Call, case: Case) -> str | None:
+    """What stood where a value was taken out, as far as it is known: a variable, a key that was made up, no key."""
+    asked, low = call.trial.request, name.lower()
+    if isinstance(asked, Raw):
+        given = [said for key, said in asked.headers if key.lower() == low and REDACTED not in said]
+        if given and asked.key is None:
+            return given[0]
+    for header, ref in case.target.routes[call.trial.route].headers.items():
+        if header.lower() == low:
+            return reference(ref.env)
+    if low not in _KEYS or isinstance(asked, Dial):
+        return None
+    if asked.key == "made_up":
+        return value.replace(REDACTED, made_up_key(case.target.api))
+    own = case.target.key_env
+    return value.replace(REDACTED, PLACEHOLDER if own is None else reference(own))
+
+
+def _variables(call: Call, case: Case) -> tuple[str, ...]:
+    asked, route = call.trial.request, case.target.routes[call.trial.route]
+    own = [case.target.key_env] if case.target.key_env else []
+    given = asked.secrets if isinstance(asked, Raw) else ()
+    return tuple(dict.fromkeys([*given, *own, *(ref.env for ref in route.headers.values())]))
+
+
+def _is_of_the_url(name: str, value: str, url: str) -> bool:
+    return name.lower() == "host" and value == urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _version(exchange: Exchange) -> Literal["1.1", "2"] | None:
+    said = str(exchange.conditions.get("http_version", ""))
+    if said.startswith("HTTP/2"):
+        return "2"
+    return "1.1" if said.startswith("HTTP/1") else None
