@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from probes.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from probes.model import Route, Target
 
@@ -65,6 +65,10 @@ class Secrets:
     def value(self, variable: str, what: str) -> str:
         """What a variable holds, said in `what`; one that is not set is a UsageError."""
         return self._value(variable, what, "set it")
+
+    def known(self, variables: Iterable[str]) -> tuple[str, ...]:
+        """What those hold that are set, to be redacted."""
+        return tuple(value for name in variables if (value := self._environ.get(name)))
 
     def values(self, *targets: Target) -> tuple[str, ...]:
         """What must be redacted: the secrets these targets name that are set, and the passwords of proxies."""

@@ -62,6 +62,12 @@ def reports(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--html", metavar="FILE", help="one page for a browser or a printer")
 
 
+def bundle(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bundle", metavar="FILE", help="a zip to judge it again and to see the same on any machine"
+    )
+
+
 def target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("target: a file, or flags")
     group.add_argument("--target", metavar="NAME", help="a file in ./configs/targets (default: the only one)")

@@ -69,6 +69,7 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.choices(parser)
     flags.baseline(parser)
     flags.reports(parser)
+    flags.bundle(parser)
     parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
     parser.add_argument(
         "--allow-inconclusive", action="store_true", help="exit 0 instead of 3 when at least one case passed"
@@ -150,7 +151,9 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "report", "show a stored run again, or how targets did since a time and what is wrong now"
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="its id, or a file")
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="its id, a file, or a bundle, which is judged again"
+    )
     parser.add_argument(
         "--since",
         metavar="TIME",
@@ -165,6 +168,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.database(parser)
     flags.fired(parser)
     flags.reports(parser)
+    flags.bundle(parser)
 
 
 def _compare(commands: argparse._SubParsersAction[Parser]) -> None:
