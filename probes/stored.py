@@ -36,7 +36,16 @@ def load(id_or_path: str, url: str | None = None) -> Run:
             f"no run {id_or_path} in a file; to look into {store.database_file()}, too: pip install 'edgeprobe[watch]'"
         )
     with _memory(url) as memory:
-        return memory.load(id_or_path)
+        return _in_memory(memory, id_or_path)
+
+
+def _in_memory(memory: Memory, name: str) -> Run:
+    """What lies in files may have been meant as well."""
+    try:
+        return memory.load(name)
+    except UsageError as fault:
+        near = "" if "did you mean" in str(fault) else store.nearest(store.path_of(name))
+        raise UsageError(f"{fault}{near}") from None
 
 
 def documents(case_id: str) -> Generator[Any]:
@@ -87,7 +96,11 @@ class Archive:
     def load(self, id_or_path: str) -> Run:
         """As `load`."""
         in_file = store.path_of(id_or_path).exists() or store.is_path(id_or_path)
-        return store.load(id_or_path) if in_file or self._memory is None else self._memory.load(id_or_path)
+        return (
+            store.load(id_or_path)
+            if in_file or self._memory is None
+            else _in_memory(self._memory, id_or_path)
+        )
 
     def names(self, since: datetime, until: datetime) -> Sequence[str]:
         """Ids of the runs that began in that time, the oldest first; of a file its name says when, to the second."""
