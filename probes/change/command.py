@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> int:
     """1 where something got worse, 3 where that is not told or nothing was compared, else 0."""
     outputs.check(arguments)
     with Archive(arguments.db) as archive:
-        before, after = sides(arguments.a, arguments.b, archive, _now(), arguments.target)
+        before, after = sides(arguments.a, arguments.b, archive, archive.now(_now()), arguments.target)
         marks = archive.marks()
     compared = compare(before, after, slower=arguments.slower, marks=marks)
     out = outputs.person(arguments)

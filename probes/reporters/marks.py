@@ -16,11 +16,17 @@ _OWN = "edgeprobe mark"
 _NAMED = 6
 
 
-def written(mark: Mark, now: datetime, out: TextIO, *, by: str = "", moved: Mark | None = None) -> None:
-    """One that was just made. `by`: where its author comes from; `moved`: whose baseline it took."""
+def written(
+    mark: Mark, now: datetime, out: TextIO, *, by: str = "", moved: Mark | None = None, clock: str = ""
+) -> None:
+    """One that was just made. `by`: where its author comes from; `moved`: whose baseline it took; `clock`: whose time it
+    has, if not this machine's.
+    """
     page = Page(out)
     page.row("marked", f'"{mark.text}"')
-    page.row("at", f"{_utc(mark.at)}{_here(mark.at)}{_ago(mark.at, now)}")
+    page.row(
+        "at", f"{_utc(mark.at)}: {clock}" if clock else f"{_utc(mark.at)}{_here(mark.at)}{_ago(mark.at, now)}"
+    )
     if mark.author is not None:
         page.row("by", f"{mark.author}{f' ({by})' if by else ''}")
     page.row("of", f"target {mark.target}" if mark.target else "every target")
