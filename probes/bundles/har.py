@@ -112,19 +112,18 @@ def _response(exchange: Exchange) -> dict[str, Any]:
 def _timings(exchange: Exchange) -> dict[str, float]:
     """Milliseconds; -1 is what does not apply. `connect` holds `ssl`, as the specification has it."""
     at = exchange.timeline
-    start = at.upload_start if at.upload_start is not None else (at.tls or at.connect or at.dns or 0.0)
-    sent = at.upload_end if at.upload_end is not None else start
+    opened = next((one for one in (at.tls, at.connect, at.dns) if one is not None), 0.0)
+    sent = at.upload_end if at.upload_end is not None else opened
     answered = next((one for one in (at.headers, at.first_byte, at.end) if one is not None), sent)
     ended = at.end if at.end is not None else answered
-    opened = at.tls if at.tls is not None else at.connect
     return {
         "blocked": -1,
         "dns": _ms(0.0, at.dns),
-        "connect": _ms(at.dns or 0.0, opened),
+        "connect": _ms(at.dns or 0.0, at.tls if at.tls is not None else at.connect),
         "ssl": _ms(at.connect or 0.0, at.tls),
-        "send": max(0.0, _ms(start, sent)),
-        "wait": max(0.0, _ms(sent, answered)),
-        "receive": max(0.0, _ms(answered, ended)),
+        "send": _ms(opened, sent),
+        "wait": _ms(sent, answered),
+        "receive": _ms(answered, ended),
     }
 
 
