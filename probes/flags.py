@@ -128,6 +128,15 @@ def budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def complaint(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the request, as somebody told it; - for standard input")
+    group.add_argument("--curl", metavar="FILE", help="a curl line, as people write it or browsers copy it")
+    group.add_argument("--har", metavar="FILE", help="a HAR file of a browser or a proxy")
+    group.add_argument("--request", metavar="FILE", help="HTTP as on the wire: request line, headers, body")
+    group.add_argument("--sdk-call", metavar="FILE", help="an SDK's call or its arguments, as JSON")
+    group.add_argument("--entry", type=int, metavar="N", help="which of several it holds, from 1")
+
+
 def during(parser: argparse.ArgumentParser) -> None:
     _seconds(parser, "--before", 8.0, "asked before it begins (default: 8)")
     _seconds(parser, "--every", 1.0, "between two short requests (default: 1)")
