@@ -32,11 +32,13 @@ def demo(arguments: Namespace) -> int:
 
 def run(arguments: Namespace) -> int:
     from probes import store
+    from probes.bundles import command as bundles
     from probes.conduct import conduct
     from probes.runner import exit_code
 
     order = ordered.order(arguments)
     outputs.check(arguments)
+    bundles.check(arguments)
     if not arguments.no_store:
         store.check()
     if arguments.baseline is not None:
@@ -52,6 +54,7 @@ def run(arguments: Namespace) -> int:
             sys.stderr.write(f"edgeprobe: not stored: {fault}\n")
     outputs.to_github(done, outputs.person(arguments))
     outputs.show(done, arguments)
+    bundles.after(done, arguments)
     code = exit_code(done)
     if code == 3 and exit_code(done, allow_inconclusive=arguments.allow_inconclusive) == 0:
         outputs.person(arguments).write("inconclusive, but a case passed: exit 0 by --allow-inconclusive\n")
@@ -105,22 +108,29 @@ def during(arguments: Namespace) -> int:
 
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.bundles import command as bundles
+    from probes.bundles import reading
     from probes.marks import fired_command
     from probes.stored import load
 
     outputs.check(arguments)
+    bundles.check(arguments)
     if (arguments.run is None) is (arguments.since is None):
         raise UsageError("report: takes a RUN or --since TIME, such as --since 7d")
     if arguments.since is not None:
+        if arguments.bundle is not None:
+            raise UsageError("--bundle: is of one RUN, and does not go with --since")
         from probes.memory.since_command import run as told
 
         return told(arguments)
     if arguments.target is not None:
         raise UsageError("--target: goes with --since")
     fired_command.check(arguments, "rejudge")
-    stored = load(arguments.run, arguments.db)
-    outputs.spare(store.path_of(arguments.run), arguments)
-    if arguments.rejudge:
+    from_bundle = reading.is_bundle(arguments.run)
+    stored = reading.run(arguments.run) if from_bundle else load(arguments.run, arguments.db)
+    outputs.spare(Path(arguments.run) if from_bundle else store.path_of(arguments.run), arguments)
+    bundles.of_stored(stored, arguments)
+    if arguments.rejudge or (from_bundle and not arguments.fired):
         from probes.rejudge.command import again
 
         return again(stored, arguments)
@@ -128,6 +138,13 @@ def report(arguments: Namespace) -> int:
         return fired_command.with_rules(stored, arguments)
     outputs.show(stored, arguments)
     return 0
+
+
+def repro(arguments: Namespace) -> int:
+    from probes.repro.command import run as reproduced
+
+    with _progress() as sink:
+        return reproduced(arguments, (sink,))
 
 
 def compare(arguments: Namespace) -> int:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from probes.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from probes.model import Route, Target
 
@@ -19,10 +19,13 @@ PLACEHOLDER = "EMPTY"
 
 
 class Secrets:
-    """Values are read when asked for and never stored in a target; `repr` shows none."""
+    """Values are read when asked for and never stored in a target; `repr` shows none. `also`: variables whose values are
+    secret, whatever a target names.
+    """
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, environ: Mapping[str, str] = os.environ, also: Iterable[str] = ()) -> None:
         self._environ = environ
+        self._also = tuple(also)
 
     def __repr__(self) -> str:
         return "Secrets()"
@@ -66,9 +69,13 @@ class Secrets:
         """What a variable holds, said in `what`; one that is not set is a UsageError."""
         return self._value(variable, what, "set it")
 
+    def known(self, variables: Iterable[str]) -> tuple[str, ...]:
+        """What those hold that are set, to be redacted."""
+        return tuple(value for name in variables if (value := self._environ.get(name)))
+
     def values(self, *targets: Target) -> tuple[str, ...]:
         """What must be redacted: the secrets these targets name that are set, and the passwords of proxies."""
-        names = [target.key_env for target in targets]
+        names = [*self._also, *(target.key_env for target in targets)]
         names += [
             ref.env
             for target in targets

@@ -59,6 +59,12 @@ def reports(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--html", metavar="FILE", help="one page for a browser or a printer")
 
 
+def bundle(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bundle", metavar="FILE", help="a zip to judge it again and to see the same on any machine"
+    )
+
+
 def target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("target: a file, or flags")
     group.add_argument("--target", metavar="NAME", help="a file in ./configs/targets (default: the only one)")
@@ -117,6 +123,15 @@ def budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-usd", type=float, metavar="X", help="budget of US dollars (default: the target's)"
     )
+
+
+def complaint(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the request, as somebody told it; - for standard input")
+    group.add_argument("--curl", metavar="FILE", help="a curl line, as people write it or browsers copy it")
+    group.add_argument("--har", metavar="FILE", help="a HAR file of a browser or a proxy")
+    group.add_argument("--request", metavar="FILE", help="HTTP as on the wire: request line, headers, body")
+    group.add_argument("--sdk-call", metavar="FILE", help="an SDK's call or its arguments, as JSON")
+    group.add_argument("--entry", type=int, metavar="N", help="which of several it holds, from 1")
 
 
 def during(parser: argparse.ArgumentParser) -> None:

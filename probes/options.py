@@ -34,6 +34,7 @@ def parser() -> Parser:
         _watch,
         _mark,
         _during,
+        _repro,
         _report,
         _compare,
         _classify,
@@ -69,6 +70,7 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.choices(parser)
     flags.baseline(parser)
     flags.reports(parser)
+    flags.bundle(parser)
     parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
     parser.add_argument(
         "--allow-inconclusive", action="store_true", help="exit 0 instead of 3 when at least one case passed"
@@ -143,11 +145,38 @@ def _during(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.reports(parser)
 
 
+def _repro(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands, "repro", "ask a customer's request again, and say whether it fails here, too, and why"
+    )
+    parser.epilog = (
+        "Exit codes: 1 REPRODUCED, STILL, CHANGED · 0 NOT REPRODUCED, FIXED · 3 CANNOT · 2 a mistake in the call. Secrets are "
+        "taken out of what is given at once; of this machine's variables only those that --key-env, --header or the target "
+        "name are sent."
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a bundle, or a text in any of these forms; - for standard input",
+    )
+    flags.complaint(parser)
+    flags.target(parser)
+    flags.budget(parser)
+    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
+    parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
+    flags.reports(parser)
+    flags.bundle(parser)
+    parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
+
+
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "report", "show a stored run again, or how targets did since a time and what is wrong now"
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="its id, or a file")
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="its id, a file, or a bundle, which is judged again"
+    )
     parser.add_argument(
         "--since",
         metavar="TIME",
@@ -162,6 +191,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.database(parser)
     flags.fired(parser)
     flags.reports(parser)
+    flags.bundle(parser)
 
 
 def _compare(commands: argparse._SubParsersAction[Parser]) -> None:

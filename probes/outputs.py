@@ -31,7 +31,7 @@ def person(arguments: Namespace) -> TextIO:
 
 def check(arguments: Namespace) -> None:
     """Before anything is spent: raises UsageError for a file that could not be written."""
-    for flag, name in _files(arguments):
+    for flag, name in _asked(arguments):
         path = Path(name)
         if name == "-":
             raise UsageError(f"--{flag} -: only --json goes to standard output")
@@ -79,9 +79,15 @@ def write_json(text: str, name: str) -> None:
 
 def spare(path: Path, arguments: Namespace) -> None:
     """Raises UsageError where a file asked for is `path`, which is to be kept."""
-    for flag, name in _files(arguments):
+    for flag, name in _asked(arguments):
         if Path(name).exists() and Path(name).samefile(path):
             raise UsageError(f"--{flag} {name}: is the stored run, which is not overwritten")
+
+
+def _asked(arguments: Namespace) -> list[tuple[str, str]]:
+    """The bundle, too."""
+    bundle = getattr(arguments, "bundle", None)
+    return [*_files(arguments), *([("bundle", bundle)] if bundle is not None else [])]
 
 
 def _files(arguments: Namespace) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from probes.model import BODY_HEAD, Ask, Dial
 from probes.spellings import pattern, piece_at_end, piece_at_start, spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from probes.model import Call, Exchange, Request
 
@@ -67,22 +67,39 @@ def looks_like_key(text: str) -> bool:
     return _SHAPES.search(text) is not None
 
 
-class Redactor:
-    """`secrets` go by value, from 8 characters on; `headers` are further names whose values are secret."""
+def with_keys_as(text: str, said: Callable[[str], str]) -> str:
+    """Where something shaped like a key or a URL's password stands, what `said` makes of it."""
 
-    def __init__(self, secrets: Iterable[str] = (), headers: Iterable[str] = ()) -> None:
+    def instead(match: re.Match[str]) -> str:
+        lead = next((lead for lead in _LEADS if match[0].startswith(lead)), "")
+        return lead + said(match[0].removeprefix(lead))
+
+    return _SHAPES.sub(instead, text)
+
+
+class Redactor:
+    """`secrets` go by value, from 8 characters on; `headers` are further names whose values are secret; `spared` only
+    look like a key.
+    """
+
+    def __init__(
+        self, secrets: Iterable[str] = (), headers: Iterable[str] = (), spared: Iterable[str] = ()
+    ) -> None:
         values = {s for s in secrets if len(s) >= _MIN_VALUE and s.lower() not in _PLACEHOLDERS}
         # Longest first: of two secrets that start alike, the whole one goes.
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._spellings = [spelling for value in ordered for spelling in spellings(value)]
         self._values = re.compile("|".join(map(pattern, self._spellings)) or r"(?!)")
+        self._spared = frozenset(spared)
         self._headers = SECRET_HEADERS | {name.lower() for name in headers}
 
     def __repr__(self) -> str:
         return "Redactor()"
 
     def text(self, text: str) -> str:
-        return _SHAPES.sub(_keep_lead, self._values.sub(REDACTED, text))
+        return with_keys_as(
+            self._values.sub(REDACTED, text), lambda key: key if key in self._spared else REDACTED
+        )
 
     def data(self, data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> bytes:
         """`cut_start`, `cut_end`: more stood before or after, so a piece of a secret may stand at that edge."""
@@ -211,10 +228,6 @@ class Redactor:
     def _without_piece_at_start(self, text: str) -> str:
         ends = [at for spelling in self._spellings if (at := piece_at_start(spelling, text)) is not None]
         return REDACTED + text[max(ends) :] if ends else text
-
-
-def _keep_lead(match: re.Match[str]) -> str:
-    return next((lead for lead in _LEADS if match[0].startswith(lead)), "") + REDACTED
 
 
 def _without_cookie_values(value: str, *, attributes: bool) -> str:

@@ -19,6 +19,7 @@ from probes.kinds.conclude import conclude
 from probes.live import Live
 from probes.model import Call, Case, Finding, Found, Layer, NotSent, Reason, Started, Verdict, unsent
 from probes.passive import passive
+from probes.reproducers import reproducible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -65,7 +66,7 @@ def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Fi
         findings += passive(case, heard, {finding.code for finding in findings})
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
         return [bug(case, redact(traceback.format_exc()))]
-    return findings or [not_measured(case, Reason.TOO_FEW)]
+    return reproducible(findings, heard, [case]) or [not_measured(case, Reason.TOO_FEW)]
 
 
 def bug(case: Case, trace: str) -> Finding:

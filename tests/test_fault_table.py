@@ -153,13 +153,16 @@ ROWS = expectations()
     [pytest.param(r, id=name(r)) for r in ROWS],
 )
 def test_the_probe_says_of_each_fault_what_a_perfect_probe_would(row):
-    """The finding that the second table asks for is there, and the stored run says the very same when judged again."""
+    """The finding that the second table asks for is there, the stored run says the very same when judged again, and
+    whatever fails has a command that shows it.
+    """
     run = run_of(*truth(row))
     assert holds(row, run), "\n".join(
         f"{f.kind} {f.client} {f.code} {f.verdict} {f.layer} {f.product} {f.vendor_code} {f.factor} {f.reason} {f.title} {f.detail}"
         for f in run.findings
     )
     assert changed(*truth(row)) == ()
+    assert [f for f in run.findings if f.verdict is Verdict.FAIL and f.reproduce is None] == []
 
 
 # --- can the check fail? ---------------------------------------------------------------------------------

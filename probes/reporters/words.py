@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,10 +24,11 @@ GLYPHS = {
 AXIS = "axis"
 """The label of a row whose lines belong under one another."""
 _COMMAND = re.compile(r"(.+): `(edgeprobe run [^`]+)`", re.DOTALL)
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""")
 _NAMED = 6
 _TAKE_A_VALUE = frozenset(
     {
-        "-A", "-H", "-d", "-c", "--connect-to", "--target", "--base-url", "--api", "--model", "--key-env", "--set", "--route",
+        "-A", "-H", "-d", "-c", "-x", "-X", "--data-raw", "--data-binary", "--connect-to", "--target", "--base-url", "--api", "--model", "--key-env", "--set", "--route",
         "--header", "--endpoint", "--vantage", "--proxy", "--client", "--time-scale",
     }
 )  # fmt: skip
@@ -50,7 +50,9 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
     groups: dict[object, list[Finding]] = {}
     kept_by = [finding for finding in findings if _TOLD_AS in dict(finding.detail)]
     for finding in worst_first(finding for finding in findings if finding not in kept_by):
-        apart = finding.verdict is Verdict.PASS or finding.reproduce is not None
+        apart = finding.verdict is Verdict.PASS or (
+            finding.reproduce is not None and finding.reproduce.verified
+        )
         key = id(finding) if apart else (
             finding.code, finding.verdict, finding.layer, finding.product, finding.vendor_code,
             None if finding.layer is Layer.PROXY else finding.client,  # any client meets it
@@ -178,7 +180,8 @@ def commands(finding: Finding) -> Iterator[tuple[str, str, str]]:
         return
     if finding.reproduce is not None:
         ran = "ran: same answer" if finding.reproduce.verified else "not run"
-        yield "repeat", finding.reproduce.command, ran
+        where = "in the bundle; " if finding.reproduce.command.startswith("sh ") else ""
+        yield "repeat", finding.reproduce.command, f"{where}{ran}"
     if finding.next_test and (command := _next(finding.next_test)[1]):
         yield "try", command, ""
 
@@ -209,10 +212,9 @@ def folded(command: str, width: int) -> list[str]:
 
 
 def _words(command: str) -> Iterator[str]:
-    """The words of a command, an option with its value in one."""
-    try:
-        words = [shlex.quote(word) for word in shlex.split(command)]
-    except ValueError:  # no shell's: shown as it is
+    """The words of a command as they are spelt, an option with its value in one."""
+    words = _WORD.findall(command)
+    if " ".join(words) != command:  # no shell's: shown as it is
         words = [command]
     while words:
         word = words.pop(0)

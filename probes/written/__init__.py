@@ -9,6 +9,6 @@ from probes.written.curl import as_curl
 from probes.written.node import as_node
 from probes.written.python import as_python
 from probes.written.recorded import of_exchange
-from probes.written.sdk import as_sdk
+from probes.written.sdk import as_sdk, as_sdk_line
 
-__all__ = ["as_curl", "as_node", "as_python", "as_sdk", "of_exchange"]
+__all__ = ["as_curl", "as_node", "as_python", "as_sdk", "as_sdk_line", "of_exchange"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from probes.redact import safe_text
@@ -16,6 +18,10 @@ _OWN = ("User-Agent", "Accept", "Content-Type")
 _ASKS_FIRST = 1 << 20
 """Bytes of a body beyond which it sends `Expect: 100-continue`."""
 _GLOBS = frozenset("[]{}")
+_LIVE = frozenset('"$`\\!')
+"""What means something to a shell between double quotes."""
+_SHORT = re.compile(r"\$\{(\w+)\}(?!\w)", re.ASCII)
+"""A variable that needs no braces, for what follows it."""
 
 
 def as_curl(told: Told, *, body_file: str | None = None) -> str:
@@ -33,8 +39,10 @@ def as_curl(told: Told, *, body_file: str | None = None) -> str:
     words += [f"-H {name}:" for name in _OWN if name.lower() not in given and (told.body or name != _OWN[2])]
     if len(told.body) > _ASKS_FIRST and "expect" not in given:
         words.append("-H Expect:")
+    if b'"stream":true' in told.body.replace(b" ", b""):
+        words.append("-N")
     before, data = _body(told, body_file)
-    return before + " ".join([*words, *data, *_way(told)])
+    return before + " ".join([*words, *_way(told), *data])
 
 
 def _method(told: Told) -> list[str]:
@@ -74,7 +82,16 @@ def _shell(parts: list[Piece]) -> str:
     if any(not part.variable and safe_text(part.text) != part.text for part in parts):
         raw = [part if part.variable else Piece(part.text.encode().decode("latin-1")) for part in parts]
         return f'"$({_printed(raw)})"'
-    return "".join(f'"${part.text}"' if part.variable else shlex.quote(part.text) for part in parts) or "''"
+    text = "".join(part.text for part in parts if not part.variable)
+    if any(part.variable for part in parts) and not _LIVE & set(text):
+        inside = "".join(f"${{{part.text}}}" if part.variable else part.text for part in parts)
+        return '"' + _SHORT.sub(r"$\1", inside) + '"'
+    said = [
+        f'"${group[0].text}"' if variable else shlex.quote("".join(part.text for part in group))
+        for variable, each in groupby(parts, lambda part: part.variable)
+        for group in ([[part] for part in each] if variable else [list(each)])
+    ]
+    return "".join(said) or "''"
 
 
 def _printed(parts: list[Piece]) -> str:
@@ -97,7 +114,8 @@ def _octal(character: str) -> str:
 
 def _way(told: Told) -> list[str]:
     words = [f"-{told.family}"] if told.family is not None else []
-    words += {"1.1": ["--http1.1"], "2": ["--http2"]}.get(told.http_version or "", [])
+    if told.url.startswith("https:"):
+        words += {"1.1": ["--http1.1"], "2": ["--http2"]}.get(told.http_version or "", [])
     if told.connect_to:
         words.append("--connect-to " + shlex.quote(f"::{told.connect_to}"))
     if told.proxy:

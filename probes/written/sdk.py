@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -130,6 +131,39 @@ def _of_the_sdk(name: str, value: str) -> bool:
 
 def _python(call: _Call, told: Told) -> str:
     name = "Anthropic" if call.api == "anthropic" else "OpenAI"
+    arguments = _arguments(call, told)
+    made = f"client.{call.method.name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+    streamed = call.body.get("stream") is True
+    shown = f"for event in {made}:\n    print(event)\n" if streamed else f"print({made})\n"
+    code = f"client = {_client(call, name)}\n\n{shown}"
+    needs = "import os\n\n" if "os.environ[" in code else ""
+    return f"{needs}from {call.api} import {name}\n\n{code}"
+
+
+def as_sdk_line(told: Told, client: str) -> str | None:
+    """A line of a shell that makes the call as this client, such as `openai-py-async`; `None` as `as_sdk`."""
+    call, (api, _, mode) = _call(told), client.partition("-py")
+    if call is None or api != call.api or mode not in {"", "-async", "-aiohttp"}:
+        return None
+    made = f".{call.method.name}({', '.join(_arguments(call, told))})"
+    name = "Anthropic" if call.api == "anthropic" else "OpenAI"
+    streamed = call.body.get("stream") is True
+    if not mode:
+        code = f"import os, {api}; answer = {api}.{_client(call, name)}{made}; "
+        code += "[print(event) for event in answer]" if streamed else "print(answer)"
+    else:
+        http = f", http_client={api}.DefaultAioHttpClient()" if mode == "-aiohttp" else ""
+        answer = f"{api}.{_client(call, f'Async{name}', http)}{made}"
+        inner = f"[print(event) async for event in await {answer}]" if streamed else f"print(await {answer})"
+        code = f"import asyncio, os, {api}; exec({f'async def ask(): {inner}'!r}); asyncio.run(ask())"
+    return shlex.join(["python", "-c", code])
+
+
+def _client(call: _Call, name: str, more: str = "") -> str:
+    return f"{name}(api_key={literal(call.key)}, base_url={call.base_url!r}, max_retries=0{more})"
+
+
+def _arguments(call: _Call, told: Told) -> list[str]:
     known = {*call.method.needs.split(), *call.method.takes.split()}
     named = {key: value for key, value in call.body.items() if key in known}
     beside = {key: value for key, value in call.body.items() if key not in named}
@@ -141,14 +175,7 @@ def _python(call: _Call, told: Told) -> str:
         arguments.append(f"extra_headers={{{each}}}")
     if call.query:
         arguments.append(f"extra_query={call.query!r}")
-    made = f"client.{call.method.name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
-    shown = (
-        f"for event in {made}:\n    print(event)\n" if call.body.get("stream") is True else f"print({made})\n"
-    )
-    client = f"client = {name}(api_key={literal(call.key)}, base_url={call.base_url!r}, max_retries=0)\n\n"
-    code = client + shown
-    needs = "import os\n\n" if "os.environ[" in code else ""
-    return f"{needs}from {call.api} import {name}\n\n{code}"
+    return arguments
 
 
 # --- JavaScript ------------------------------------------------------------------------------------------

@@ -1,0 +1,75 @@
+"""Which programs show what a finding says?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from probes import complaint
+from probes.redact import safe_text
+from probes.reproducers import FOLDER, names, told
+from probes.written import as_curl, as_node, as_python, as_sdk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from probes.complaint import Told
+    from probes.model import Finding, Run
+
+_INLINE = 16 * 1024
+"""Bytes of a body that are written into a program."""
+
+
+class Reproducer(NamedTuple):
+    """`files`: name in the folder → content. `told` is `None` where only the finding's own command is known."""
+
+    finding: Finding
+    name: str
+    told: Told | None
+    files: dict[str, str | bytes]
+
+
+def reproducers(run: Run) -> list[Reproducer]:
+    """One for each finding that fails, as far as a request can show it."""
+    named = zip(run.findings, names(run.findings), strict=True)
+    failing = [(finding, name) for finding, name in named if name is not None]
+    made = [_reproducer(run, finding, name) for finding, name in failing]
+    return [one for one in made if one.files]
+
+
+def _reproducer(run: Run, finding: Finding, name: str) -> Reproducer:
+    said = told(finding, run.calls, run.cases)
+    files = dict(_files(finding, name, said))
+    return Reproducer(finding, name, said, files)
+
+
+def _files(finding: Finding, name: str, said: Told | None) -> Iterator[tuple[str, str | bytes]]:
+    own = finding.reproduce.command if finding.reproduce is not None else None
+    body = f"{name}.body" if said is not None and len(said.body) > _INLINE else None
+    if own is not None and own.startswith(f"sh {FOLDER}/"):
+        own = None
+    if own is None and said is not None:
+        own = as_curl(said, body_file=body)
+    about = [safe_text(finding.title), *(f"needs {variable}" for variable in said.secrets)] if said else []
+    if own is not None:
+        yield (
+            f"{name}.sh",
+            "\n".join(
+                ["#!/bin/sh", *(f"# {line}" for line in about), 'cd "$(dirname "$0")" || exit', own, ""]
+            ),
+        )
+    if said is None:
+        return
+    programs = {
+        ".py": as_python(said, body_file=body),
+        ".cjs": as_node(said, body_file=body),
+        ".sdk.py": None if body else as_sdk(said),
+        ".sdk.mjs": None if body else as_sdk(said, "node"),
+    }
+    for suffix, code in programs.items():
+        mark = "#" if suffix.endswith(".py") else "//"
+        if code is not None:
+            yield f"{name}{suffix}", "".join(f"{mark} {line}\n" for line in about) + code
+    if body is not None:
+        yield body, said.body
+    yield f"{name}.json", json.dumps(complaint.to_document(said), indent=1) + "\n"
