@@ -91,8 +91,7 @@ class Archive:
 
     def names(self, since: datetime, until: datetime) -> Sequence[str]:
         """Ids of the runs that began in that time, the oldest first; of a file its name says when, to the second."""
-        files = {path.stem: at for path in store.newest_first() if (at := _began(path.stem)) is not None}
-        found = {name: at for name, at in files.items() if since.replace(microsecond=0) <= at < until}
+        found = names_of_files(since, until)
         stored = self._memory.runs(since, until) if self._memory is not None else {}
         both = stored | found
         return sorted(both, key=lambda name: (both[name], name))
@@ -100,6 +99,12 @@ class Archive:
     def marks(self) -> Sequence[Mark]:
         """In the order of time; none without a database."""
         return [] if self._memory is None else self._memory.marks(datetime.min.replace(tzinfo=UTC))
+
+
+def names_of_files(since: datetime, until: datetime) -> dict[str, datetime]:
+    """Ids of the runs in files that began in that time, and when, as a file's name says it."""
+    files = {path.stem: at for path in store.newest_first() if (at := _began(path.stem)) is not None}
+    return {name: at for name, at in files.items() if since.replace(microsecond=0) <= at < until}
 
 
 def _began(name: str) -> datetime | None:

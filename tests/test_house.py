@@ -29,7 +29,7 @@ LAYERS = {
     "what is configured": "credentials refusals acceptance target_rules target_flags client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes samples endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
-    "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients written lab",
+    "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients written lab imports",
     "questions": "kinds",
     "a run": "redirected passive reproducers bundles routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
     "before and after": "change",

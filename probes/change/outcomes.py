@@ -105,8 +105,15 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
         return replace(row, verdict=Verdict.FAIL, why=_said(p, "good", "failed")), "regression.outcome"
     if worse and not _harmless(then, now, level):
         return replace(row, verdict=Verdict.INCONCLUSIVE, why=_unproven(then, now)), "not_measured"
-    if then.k * now.n > now.k * then.n and (p := _proof(now, then, level)) is not None:
-        return replace(row, why=f"mended: {_said(p, 'failed', 'good')}"), "ok"
+    return _no_worse(row, then, now, level)
+
+
+def _no_worse(row: Row, then: Tally, now: Tally, level: float) -> tuple[Row, str | None]:
+    fewer = then.k * now.n > now.k * then.n
+    if fewer and (p := _proof(now, then, level)) is not None:
+        return replace(row, why=f"mended: {_said(p, 'failed', 'good')}", better=True), "ok"
+    if then.always and now.never:
+        return replace(row, why="better: failed before, good now", better=True), None
     if now.always and then.always:
         same = then.what == now.what
         why = "fails as before" if same else "fails otherwise than before"
@@ -114,7 +121,8 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
     news = [str(what) for what in now.warned if what not in then.warned and not then.k]
     if news and not now.k:
         return replace(row, verdict=Verdict.WARN, why=f"now warned of: {listed(sorted(news))}"), None
-    return replace(row, why="as before" if not (then.k or now.k) else "no more than chance"), None
+    why = "fewer failures, which may be chance" if fewer else "no more than chance"
+    return replace(row, why=why if then.k or now.k else "as before"), None
 
 
 def _proof(good: Tally, bad: Tally, level: float) -> float | None:
@@ -224,7 +232,9 @@ def _summary(rows: Sequence[Row], told: Sequence[Finding]) -> Iterator[Finding]:
     ):
         return
     warned = [row for row in rows if row.verdict is Verdict.WARN]
-    detail = [(row.where, f"{row.why}: {row.after}") for row in warned[:_NAMED]]
+    named = [*warned, *(row for row in rows if row.better)]
+    detail = [("of these", f"{row.where}: {row.why}: {row.after}") for row in named[:_NAMED]]
+    detail += [("and", f"{len(named) - _NAMED} more of the kind")] if len(named) > _NAMED else []
     yield finding(
         "ok",
         Verdict.PASS,

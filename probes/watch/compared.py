@@ -15,8 +15,8 @@ from probes.change.confirmed import HURTS, sure
 from probes.change.differences import Outcome
 from probes.change.differences import compared as looked_at
 from probes.change.fingerprint import fingerprint
-from probes.change.latency import percent
 from probes.change.part import times
+from probes.change.shifts import percent
 from probes.comparison import Side
 from probes.errors import UsageError
 from probes.kinds.words import listed

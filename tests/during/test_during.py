@@ -385,3 +385,8 @@ def test_a_stored_run_is_a_run(edgeprobe, at, healthy, tmp_path, reports):
     assert "during on http://" in said.out
     assert all("during/knocks" in file.read_text() for file in files.values())
     assert "echo hello" in files["html"].read_text()
+    again = edgeprobe("report", stored.stem, "--rejudge")
+    assert again.code == 3
+    assert "knocks can't be judged again" in again.out
+    assert "when its command began and ended, which is not kept with the calls" in " ".join(again.out.split())
+    assert "Run it again, beside such a command." in " ".join(again.out.split())

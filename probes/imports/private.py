@@ -1,0 +1,235 @@
+"""What of a request is secret, and what stands in its place?"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from probes import config
+from probes.complaint import Told, reference
+from probes.errors import UsageError
+from probes.imports.plain import UNRESOLVED, Plain
+from probes.imports.taken import KEY
+from probes.redact import REDACTED, looks_like_key, safe_text, with_keys_as
+
+if TYPE_CHECKING:
+    from probes.imports.taken import Taken
+
+_AUTHORIZING = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
+_STANDARD = frozenset({
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection", "content-encoding",
+    "content-language", "content-length", "content-type", "date", "dnt", "expect", "host", "if-modified-since", "if-none-match",
+    "keep-alive", "openai-beta", "anthropic-version", "anthropic-beta", "anthropic-dangerous-direct-browser-access", "origin",
+    "pragma", "priority", "range", "referer", "te", "trailer", "transfer-encoding", "upgrade", "upgrade-insecure-requests",
+    "user-agent", "x-requested-with",
+})  # fmt: skip
+_OF_A_BROWSER = ("sec-fetch-", "sec-ch-", "sec-gpc")
+_SECRETIVE = (
+    r"api[-_]?key|key|token|access[-_]?token|auth|authorization|secret|client[-_]?secret|password|passwd|pwd|sig|signature|"
+    r"session|session[-_]?id|jwt|credential|x-amz-[a-z-]+"
+)
+_IN_QUERY = re.compile(rf"(?<=[?&])((?:{_SECRETIVE})=)([^&#]+)", re.IGNORECASE)
+_IN_JSON = re.compile(
+    r'("(?:api[-_]?key|access[-_]?token|authorization|client[-_]?secret|secret|password)"\s*:\s*")((?:[^"\\]|\\.){4,4096})(?=")',
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"""\.{3}|…|^[<\[{(].*[>\]})]$|\*{3}|x{4}|•{3}|redacted|your|placeholder|^(?:my[-_]?)?(?:api[-_]?)?(?:key|token|secret)$
+    |(?-i:^[A-Z]+(?:_[A-Z]+)+$)|^\$?\{\{.*\}\}$|^%\w+%$|^(?:key|token)?[-_ ]?here$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TOO_SHORT = 4
+_SCHEMES = frozenset({"bearer", "basic", "token", "apikey", "digest", "negotiate"})
+
+
+def told(plain: Plain, taken: Taken) -> Told:
+    """What `plain` says, with a reference wherever a secret stood; the values are in `taken`."""
+    if looks_like_key(f"{plain.method} {plain.connect_to or ''}") or re.search(
+        UNRESOLVED, plain.connect_to or ""
+    ):
+        raise UsageError("the method or the address that is dialled holds a secret, or a shell variable")
+    found = _Private(taken)
+    url = found.url(plain)
+    headers = tuple(pair for name, value in plain.headers for pair in found.header(name, value))
+    if plain.user is not None and "authorization" not in {name.lower() for name, _ in headers}:
+        headers = (("Authorization", found.basic(plain.user)), *headers)
+    body = found.body(plain.body)
+    proxy = found.proxy(plain)
+    notes = [*plain.notes, *found.notes]
+    return Told(
+        method=plain.method,
+        url=url,
+        headers=headers,
+        body=body,
+        form=plain.form,
+        client=plain.client,
+        version=plain.version and found.text(plain.version, "version"),
+        http_version=plain.http_version,
+        family=plain.family,
+        connect_to=plain.connect_to,
+        proxy=proxy,
+        secrets=tuple(found.variables),
+        digests=tuple(found.digests),
+        seen=plain.seen and taken.hidden(found.text(plain.seen, "answer")),
+        notes=tuple(dict.fromkeys(taken.hidden(found.text(note, "note")) for note in notes)),
+    )
+
+
+def without_keys(text: str) -> str:
+    """For people: without what has the shape of a key, and without what may not be shown on a terminal."""
+    return safe_text(with_keys_as(re.sub(UNRESOLVED, r"$\1", text), lambda _: REDACTED))
+
+
+def shown_url(url: str) -> str:
+    """For people, in a list to choose from: without user, query and fragment."""
+    return without_keys(re.sub(r"//[^/@]*@", "//", re.split(r"[?#]", url)[0]))[:200]
+
+
+class _Private:
+    """`variables`: those that references stand for. `digests`: of headers that nobody knows."""
+
+    def __init__(self, taken: Taken) -> None:
+        self._taken = taken
+        self.variables: dict[str, None] = {}
+        self.digests: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+
+    # --- the parts of a request --------------------------------------------------------------------------
+
+    def url(self, plain: Plain) -> str:
+        try:
+            parts = urlsplit(plain.url)
+            user, host = parts.username, parts.hostname
+            _ = parts.port
+        except ValueError:
+            raise UsageError("the URL cannot be read: its host or port is malformed") from None
+        if parts.scheme not in {"http", "https"} or not host or re.search(r"[\s\x00-\x1f]", plain.url):
+            raise UsageError("the URL cannot be read: it must be an absolute http or https URL")
+        if re.search(UNRESOLVED, parts.netloc):
+            raise UsageError("the host of the URL is a shell variable whose value is not told; write it out")
+        if user is not None:
+            plain.user = plain.user or unquote(parts.netloc.rpartition("@")[0])
+        if parts.fragment:
+            self.notes.append("the fragment of the URL is never sent, and is left out")
+        query = _IN_QUERY.sub(lambda match: match[1] + self._secret(match[2], "QUERY"), f"?{parts.query}")[1:]
+        path = self.text(parts.path or "/", "path")
+        netloc = parts.netloc.rpartition("@")[2]
+        if with_keys_as(netloc, lambda _: "") != netloc:
+            raise UsageError("the URL cannot be read: its host looks like a key")
+        return urlunsplit((parts.scheme, netloc, path, self.text(query, "query"), ""))
+
+    def header(self, name: str, value: str) -> list[tuple[str, str]]:
+        """The pair as it is kept; none where it can't be kept."""
+        low = name.lower()
+        if with_keys_as(name, lambda _: "") != name or re.search(UNRESOLVED, name):
+            self.notes.append("a header whose name holds a secret is left out")
+            return []
+        if low in _AUTHORIZING:
+            return [(name, self._authorizing(name, value))]
+        if low == "proxy-authorization":
+            self.notes.append(f"{name} is for a proxy, and is left out")
+            return []
+        if low == "cookie":
+            return [(name, "; ".join(map(self._cookie, value.split(";"))))]
+        if low in _known() or low.startswith(_OF_A_BROWSER):
+            queried = _IN_QUERY.sub(lambda match: match[1] + self._secret(match[2], "QUERY"), value)
+            return [(name, self.text(queried, name))]
+        return self._unknown(name, value)
+
+    def body(self, body: bytes) -> bytes:
+        """Any bytes; what is no secret stays to the byte."""
+        said = re.sub(
+            UNRESOLVED, lambda match: self._variable(match[1]), body.decode("utf-8", "surrogateescape")
+        )
+        said = _IN_JSON.sub(lambda match: match[1] + self._secret(match[2], "BODY"), said)
+        return self._shaped(said, "BODY").encode("utf-8", "surrogateescape")
+
+    def basic(self, user: str) -> str:
+        pair = user if ":" in user else f"{user}:"
+        if re.search(UNRESOLVED, pair):
+            raise UsageError(
+                "the user or password is a shell variable whose value is not told; write a header instead"
+            )
+        return f"Basic {self._secret(base64.b64encode(pair.encode()).decode('ascii'), KEY)}"
+
+    def proxy(self, plain: Plain) -> str | None:
+        if plain.proxy is None:
+            return None
+        said = plain.proxy if "://" in plain.proxy else f"http://{plain.proxy}"
+        try:
+            parts = urlsplit(said)
+            named = parts.username is not None
+        except ValueError:
+            named, parts = False, None
+        if parts is None or parts.scheme not in {"http", "https"} or re.search(UNRESOLVED, said):
+            self.notes.append("the proxy is none that can be gone through here, and is left out")
+            return None
+        if named:
+            self.notes.append("the user and password of the proxy are left out; put them into HTTPS_PROXY")
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+    def text(self, said: str, name: str) -> str:
+        """With references for variables of the shell, and for what has the shape of a key."""
+        return self._shaped(re.sub(UNRESOLVED, lambda match: self._variable(match[1]), said), name)
+
+    # --- what is secret ----------------------------------------------------------------------------------
+
+    def _authorizing(self, name: str, value: str) -> str:
+        scheme, blank, rest = value.partition(" ")
+        lead, secret = (scheme + blank, rest.strip()) if scheme.lower() in _SCHEMES else ("", value.strip())
+        if (whole := re.fullmatch(UNRESOLVED, secret)) is not None:
+            return lead + self._variable(whole[1])
+        if not secret:
+            self.notes.append(f"{name} is empty")
+            return lead.strip()
+        bare = re.sub(UNRESOLVED, "", secret)
+        if bare != secret or len(secret) < _TOO_SHORT or _PLACEHOLDER.search(secret):
+            self.notes.append(f"{name} holds a placeholder: the key was taken out of it before it was pasted")
+            return lead + self._variable(KEY)
+        return lead + self._secret(secret, KEY)
+
+    def _cookie(self, cookie: str) -> str:
+        name, equals, value = cookie.strip().partition("=")
+        return (
+            f"{self.text(name, 'cookie')}={self._secret(value, f'COOKIE_{name}')}"
+            if equals and value
+            else cookie.strip()
+        )
+
+    def _unknown(self, name: str, value: str) -> list[tuple[str, str]]:
+        if (whole := re.fullmatch(UNRESOLVED, value.strip())) is not None:
+            return [(name, self._variable(whole[1]))]
+        if not value.strip():
+            return [(name, "")]
+        bare = re.sub(UNRESOLVED, "", value)
+        if bare != value or not (value.isascii() and value.isprintable()):
+            why = "a shell variable is part of its value" if bare != value else "its value is not plain ASCII"
+            self.notes.append(f"{name} is left out: {why}, and nobody here knows what it is")
+            return []
+        self.digests.append((name, f"sha256:{hashlib.sha256(value.strip().encode()).hexdigest()}"))
+        return [(name, self._secret(value.strip(), name))]
+
+    def _secret(self, value: str, name: str) -> str:
+        if (whole := re.fullmatch(UNRESOLVED, value)) is not None:
+            return self._variable(whole[1])
+        said = self._taken.take(value, name.removeprefix("TOLD_"))
+        self.variables[said[5:-1]] = None
+        return said
+
+    def _variable(self, name: str) -> str:
+        self.variables[name] = None
+        return reference(name)
+
+    def _shaped(self, said: str, name: str) -> str:
+        return with_keys_as(said, lambda secret: self._secret(secret, name))
+
+
+@lru_cache
+def _known() -> frozenset[str]:
+    """Standard headers, and those that the clients of the table send."""
+    rows = (name.lower() for client in config.clients().values() for name, _ in client.headers)
+    return _STANDARD | frozenset(rows)
