@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from probes.clients import dialect
 from probes.complaint import Told, reference
-from probes.credentials import made_up_key
-from probes.model import Ask, Dial, Layer, Reproduce, Verdict
+from probes.credentials import PLACEHOLDER, made_up_key
+from probes.model import Dial, Layer, Raw, Reproduce, Verdict
+from probes.redact import REDACTED
 from probes.written import as_curl, as_sdk_line, of_exchange
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _requests(finding: Finding, calls: Sequence[Call], cases: Sequence[Case]) ->
     rows = [by_id[finding.variant]] if finding.variant in by_id else []
     for exchange, call in [*rows, *alike, *reversed(seen)]:
         case = of_case.get(call.case)
-        said = case and (of_exchange(exchange, call, case) or _of_dial(exchange, call, case))
+        said = case and (of_exchange(exchange, call, case) or _unasked(exchange, call, case))
         if said:
             yield call, said
     for call in calls:
@@ -96,8 +97,15 @@ def _requests(finding: Finding, calls: Sequence[Call], cases: Sequence[Case]) ->
                 yield call, said
 
 
+def _unasked(exchange: Exchange, call: Call, case: Case) -> Told | None:
+    """Of a connection that no request came over."""
+    if exchange.request.method:
+        return None
+    return _of_dial(exchange, call, case) or _unsent(call, case)
+
+
 def _of_dial(exchange: Exchange, call: Call, case: Case) -> Told | None:
-    """A connection without a request: any request shows whether there is one."""
+    """Any request shows whether there is a connection."""
     asked, route = call.trial.request, case.target.routes.get(call.trial.route)
     if not isinstance(asked, Dial) or route is None:
         return None
@@ -105,7 +113,7 @@ def _of_dial(exchange: Exchange, call: Call, case: Case) -> Told | None:
     to = f"[{where}]" if isinstance(where, str) and ":" in where else where
     connect_to = f"{to}:{_port(route, exchange.request.url)}" if isinstance(to, str) else route.connect_to
     return Told(
-        "GET", f"{exchange.request.url}/", (), b"", "bundle", family=asked.family, connect_to=connect_to
+        "GET", f"{exchange.request.url}/", (), b"", "curl", family=asked.family, connect_to=connect_to
     )
 
 
@@ -119,19 +127,29 @@ def _port(route: Route, url: str) -> str:
 def _unsent(call: Call, case: Case) -> Told | None:
     """What a client that sent nothing had been asked for."""
     asked, route = call.trial.request, case.target.routes.get(call.trial.route)
-    if not isinstance(asked, Ask) or route is None:
+    if isinstance(asked, Dial) or route is None:
         return None
     own = case.target.key_env
-    key = made_up_key(case.target.api) if asked.key == "made_up" else reference(own) if own else "EMPTY"
+    key = made_up_key(case.target.api) if asked.key == "made_up" else reference(own) if own else PLACEHOLDER
     header = ("x-api-key", key) if case.target.api == "anthropic" else ("authorization", f"Bearer {key}")
-    method = dialect.method(asked)
+    if isinstance(asked, Raw):
+        method, url, body = asked.method, dialect.raw_url(route, asked), asked.body
+        headers = (*asked.headers, *([header] if asked.key is not None else []))
+    else:
+        method, url = dialect.method(asked), dialect.url(case.target, route, asked)
+        body = dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b""
+        headers = (("content-type", "application/json"), header)
+    if REDACTED in f"{url}{headers}" or REDACTED.encode() in body:
+        return None
     return Told(
         method,
-        dialect.url(case.target, route, asked),
-        (("content-type", "application/json"), header),
-        dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b"",
-        "bundle",
+        url,
+        headers,
+        body,
+        "curl",
         client=call.trial.client,
+        family=route.family,
         connect_to=route.connect_to,
-        secrets=(own,) if own else (),
+        proxy=route.proxy,
+        secrets=(*(asked.secrets if isinstance(asked, Raw) else ()), *([own] if own else [])),
     )

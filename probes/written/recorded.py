@@ -63,13 +63,13 @@ def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
 
 
 def _body(exchange: Exchange, call: Call, case: Case) -> bytes | None:
-    asked = call.trial.request
-    if exchange.request.body_bytes == 0:
-        return b""
+    """Also of one that was never sent, for want of a connection; a redirect may have made it a GET without a body."""
+    asked, method = call.trial.request, exchange.request.method
     if isinstance(asked, Raw):
-        return None if REDACTED.encode() in asked.body else asked.body
+        kept = None if REDACTED.encode() in asked.body else asked.body
+        return kept if method == asked.method else b""
     assert isinstance(asked, Ask)
-    return dialect.encoded(case.target, asked, call.trial.salt)
+    return dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b""
 
 
 def _said(name: str, value: str, call: Call, case: Case) -> str | None:
