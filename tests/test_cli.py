@@ -35,10 +35,11 @@ REPORTS = {"--json", "--junit", "--markdown", "--html"}
 GATE = {"--baseline", "--slower"}
 FLAGS = {
     "demo": {"--json"},
-    "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive"},
+    "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive", "--bundle"},
     "plan": TARGET | CHOICE | GATE,
     "compare": {"--target", "--slower", "--json", "--markdown", "--db"},
-    "report": REPORTS | {"--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
+    "report": REPORTS
+    | {"--bundle", "--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
     "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),
