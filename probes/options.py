@@ -149,28 +149,9 @@ def _during(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _repro(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(
-        commands, "repro", "ask a customer's request again, and say whether it fails here, too, and why"
+    flags.repro(
+        _command(commands, "repro", "ask a customer's request again, and say whether it fails here, too")
     )
-    parser.epilog = (
-        "Exit codes: 1 REPRODUCED, STILL, CHANGED · 0 NOT REPRODUCED, FIXED · 3 CANNOT · 2 a mistake in the call. Secrets are "
-        "taken out of what is given at once; of this machine's variables only those that --key-env, --header or the target "
-        "name are sent."
-    )
-    parser.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="a bundle, or a text in any of these forms; - for standard input",
-    )
-    flags.complaint(parser)
-    flags.target(parser)
-    flags.budget(parser)
-    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
-    parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
-    flags.reports(parser)
-    flags.bundle(parser)
-    parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
