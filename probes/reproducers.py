@@ -20,7 +20,7 @@ from probes.redact import REDACTED
 from probes.written import as_curl, as_sdk_line, of_exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from probes.model import Call, Case, Exchange, Finding, Route
 
@@ -76,7 +76,9 @@ def _reproduce(finding: Finding, name: str, calls: Sequence[Call], cases: Sequen
 
 
 def _requests(finding: Finding, calls: Sequence[Call], cases: Sequence[Case]) -> Iterator[tuple[Call, Told]]:
-    """The failing one first: that of the variant, else one of the evidence that was told of with the same code."""
+    """The failing one first: that of the variant, else one of the evidence that was told of with the same code. What has no
+    exchange of its own, such as a latency, is shown by any request that it is of.
+    """
     of_case = {case.id: case for case in cases}
     by_id = {exchange.id: (exchange, call) for call in calls for exchange in call.exchanges}
     seen = [by_id[one] for one in finding.evidence if one in by_id]
@@ -85,23 +87,25 @@ def _requests(finding: Finding, calls: Sequence[Call], cases: Sequence[Case]) ->
     ]
     rows = [by_id[finding.variant]] if finding.variant in by_id else []
     for exchange, call in [*rows, *alike, *reversed(seen)]:
-        case = of_case.get(call.case)
-        said = case and (of_exchange(exchange, call, case) or _unasked(exchange, call, case))
-        if said:
+        if (said := _written(exchange, call, of_case)) is not None:
             yield call, said
-    for call in calls:
-        case = of_case.get(call.case)
-        if call.case == finding.case and not call.exchanges and call.raised is not None and case is not None:
-            said = _unsent(call, case)
-            if said is not None and finding.client in {None, call.trial.client}:
-                yield call, said
+    for call in sorted(
+        calls, key=lambda call: bool(call.exchanges)
+    ):  # what a client refused to send comes first
+        theirs = finding.case == call.case or finding.case not in of_case
+        if not theirs or finding.client not in {None, call.trial.client} or call.not_sent is not None:
+            continue
+        if (said := _written(call.last, call, of_case)) is not None:
+            yield call, said
 
 
-def _unasked(exchange: Exchange, call: Call, case: Case) -> Told | None:
-    """Of a connection that no request came over."""
-    if exchange.request.method:
+def _written(exchange: Exchange | None, call: Call, cases: Mapping[str, Case]) -> Told | None:
+    case = cases.get(call.case)
+    if case is None:
         return None
-    return _of_dial(exchange, call, case) or _unsent(call, case)
+    if exchange is not None and exchange.request.method:
+        return of_exchange(exchange, call, case)
+    return (exchange and _of_dial(exchange, call, case)) or _unsent(call, case)
 
 
 def _of_dial(exchange: Exchange, call: Call, case: Case) -> Told | None:

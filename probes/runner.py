@@ -64,9 +64,10 @@ def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Fi
     try:
         findings = drive(KINDS[case.kind].flow(case), hearing)
         findings += passive(case, heard, {finding.code for finding in findings})
+        findings = reproducible(findings, heard, [case])
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
         return [bug(case, redact(traceback.format_exc()))]
-    return reproducible(findings, heard, [case]) or [not_measured(case, Reason.TOO_FEW)]
+    return findings or [not_measured(case, Reason.TOO_FEW)]
 
 
 def bug(case: Case, trace: str) -> Finding:

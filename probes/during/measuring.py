@@ -25,6 +25,7 @@ from probes.live import Live
 from probes.model import Case, Run, Verdict
 from probes.passive import passive
 from probes.rejudge import BESIDE as SUITE
+from probes.reproducers import reproducible
 from probes.routed import routed
 from probes.runner import bug, drive, worst
 from probes.stop import Stop
@@ -108,6 +109,7 @@ def measure(order: Order, secrets: Secrets, say: Callable[[str], None]) -> Done:
         own = [call for call in calls if call.case == case.id]
         findings += passive(case, own, {finding.code for finding in findings})
     findings += [*routed(calls, SUITE), *lanes.bugs]
+    findings = reproducible(findings, calls, (knocking, holding))
     findings = [accepted(finding, order.target, bench.today) for finding in findings]
     return Done(
         command.code,

@@ -31,7 +31,7 @@ def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
         return None
     url = dialect.raw_url(route, asked) if isinstance(asked, Raw) and asked.secrets else sent.url
     body = _body(exchange, call, case)
-    if body is None or REDACTED in url:
+    if body is None or REDACTED in url or not _is_url(url):
         return None
     headers: list[tuple[str, str]] = []
     notes: list[str] = []
@@ -95,6 +95,15 @@ def _variables(call: Call, case: Case) -> tuple[str, ...]:
     own = [case.target.key_env] if case.target.key_env else []
     given = asked.secrets if isinstance(asked, Raw) else ()
     return tuple(dict.fromkeys([*given, *own, *(ref.env for ref in route.headers.values())]))
+
+
+def _is_url(url: str) -> bool:
+    """A redirect may have named anything."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _is_of_the_url(name: str, value: str, url: str) -> bool:

@@ -65,6 +65,7 @@ def test_a_gate_lets_pass_what_is_as_it_was_and_stops_what_is_not(edgeprobe, at,
         assert (broken.code, worse["client"], worse["product"], worse["vendor_code"]) == (
             1, "openai-py", "Cloudflare", "1010",
         )  # fmt: skip
+        assert "OpenAI/Python" in worse["reproduce"]["command"]
         refused = newest(reports)
         running.arm([])
         assert edgeprobe("run", quick, *flags).code == 0
@@ -84,6 +85,7 @@ def test_a_slower_first_token_fails_the_gate(edgeprobe, at, reports, quick):
         assert said.code == 1
         assert any(one["title"].startswith("TTFT of quick/streaming") for one in slower)
         assert all(one["figures"]["ratio"]["low"] > 1 for one in slower)
+        assert all(one["reproduce"]["command"].startswith("curl ") for one in slower)
         assert edgeprobe("compare", newest(reports), good).code in {0, 3}
 
 

@@ -361,6 +361,7 @@ def test_the_two_shapes_of_death(during, planted, code, title):
     assert codes(document)[0] == (code, "fail"), said.err
     assert document["findings"][0]["title"].startswith(title)
     assert document["findings"][0]["factor"] is None
+    assert document["findings"][0]["reproduce"]["command"].startswith("curl ")
 
 
 def test_a_budget_that_ends_on_the_way(during, healthy):
