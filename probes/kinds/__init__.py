@@ -17,6 +17,7 @@ from probes.kinds import (
     request_encoding,
     responses,
     resumed,
+    sdk_versions,
     streaming,
 )
 from probes.kinds.spec import KindSpec
@@ -36,4 +37,5 @@ KINDS: dict[str, KindSpec] = {
     "buffering": buffering.SPEC,
     "lifetimes": lifetimes.SPEC,
     "resumed": resumed.SPEC,
+    "sdk_versions": sdk_versions.SPEC,
 }
