@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds import completion, streaming
+from probes.kinds.by_us import by_us
 from probes.kinds.conclude import conclude, is_good, outcome_code
 from probes.kinds.spec import Bound, KindSpec
 from probes.kinds.streaming import parsers
@@ -25,6 +26,9 @@ _ASKED = {"completion": completion.SPEC, "streaming": streaming.SPEC}
 _WORST = (Verdict.WARN, Verdict.INCONCLUSIVE, Verdict.ERROR, Verdict.FAIL)
 _NOT_THE_VERSION = "It is not the version: the other findings of this case say what keeps all of them."
 GOOD, MIXED = "ok", "now and then"
+OURS = "not whole within the probe's own limit"
+_UNKNOWN = {completion.NOT_ASKED, OURS}
+"""What says nothing of a version."""
 
 
 def sdk_versions(case: Case) -> Flow:
@@ -75,6 +79,8 @@ def _outcome(calls: Sequence[Call]) -> str:
     bad = [_code(call) for call in sent if not is_good(call)]
     if not bad:
         return GOOD
+    if all(call.last is not None and by_us(call.last) for call in sent if not is_good(call)):
+        return OURS
     return bad[-1] if len(bad) == len(sent) else f"{bad[-1]} {MIXED}, {len(bad)} of {len(sent)}"
 
 
@@ -94,7 +100,7 @@ def _compared(
     """One finding with the table; none where nothing was asked."""
     told = {client: _told(row) for client, row in rows.items()}
     good = [client for client, said in told.items() if said == GOOD]
-    bad = [client for client, said in told.items() if said not in {GOOD, completion.NOT_ASKED}]
+    bad = [client for client, said in told.items() if said not in {GOOD, *_UNKNOWN}]
     every = [call for some in calls.values() for call in some if call.last is not None]
     if not good and not bad:
         return []
@@ -105,7 +111,10 @@ def _compared(
         "observed": Observed(len(bad), len(good) + len(bad)),
     }
     if not bad:
-        return [conclude(case, "ok", title=f"all {len(good)} versions get what they ask for", detail=tuple(lines), **more)]  # fmt: skip
+        left = [client.name for client, said in told.items() if said in _UNKNOWN]
+        title = f"{len(good)} versions get what they ask for; not measured: {listed(left)}" if left else None
+        title = title or f"all {len(good)} versions get what they ask for"
+        return [conclude(case, "ok", title=title, detail=tuple(lines), **more)]
     if not good:
         more["advice"] = _NOT_THE_VERSION
     bounds = [said for group in _groups(told) if (said := _bound(group, told))]
@@ -125,10 +134,9 @@ def _compared(
 
 
 def _told(row: dict[str, str]) -> str:
-    """Of all that was asked of a version: the first that is not good."""
-    return next((said for said in row.values() if said not in {GOOD, completion.NOT_ASKED}), None) or (
-        completion.NOT_ASKED if completion.NOT_ASKED in row.values() else GOOD
-    )
+    """Of all that was asked of a version: the first that is bad, else the first that is not known to be good."""
+    bad = [said for said in row.values() if said not in {GOOD, *_UNKNOWN}]
+    return next(iter([*bad, *(said for said in row.values() if said != GOOD)]), GOOD)
 
 
 def _line(client: Client, row: dict[str, str]) -> str:
@@ -140,7 +148,7 @@ def _groups(told: dict[Client, str]) -> list[list[Client]]:
     """The versions of each package, the oldest first."""
     found: dict[tuple[str, str | None], list[Client]] = defaultdict(list)
     for client, said in told.items():
-        if said != completion.NOT_ASKED:
+        if said not in _UNKNOWN:
             found[client.kind, client.package].append(client)
     return list(found.values())
 

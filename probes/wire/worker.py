@@ -8,6 +8,7 @@ ready, with the version that was really loaded, and what came of the call.
 from __future__ import annotations
 
 import base64
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -94,6 +95,13 @@ def _proxies(job: dict[str, Any]) -> None:
         os.environ["http_proxy"] = os.environ["https_proxy"] = job["proxy"]
 
 
+def _loaded(package: str) -> None:
+    """What an SDK else imports within its first call, on the deadline's time."""
+    for module in ("resources.chat.completions", "resources.responses", "resources.messages", "_streaming"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(f"{package}.{module}")
+
+
 class Modern:
     """Of the SDKs that ride on the httpx family: their own default client, observed."""
 
@@ -106,6 +114,7 @@ class Modern:
             max_retries=0,
             default_headers=job["headers"] or None,
         )
+        _loaded(sdk.__name__)
         recorder.attach(recorder.http_client_of(self._sdk), proxies=bool(job["proxy"]) or job["env_proxy"])
 
     def call(self) -> str:

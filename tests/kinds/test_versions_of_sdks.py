@@ -99,6 +99,21 @@ def test_now_and_then_is_no_boundary():
     assert "now and then, 1 of 3" in dict(table.detail[3:4])["openai"]
 
 
+def test_our_own_limit_says_nothing_of_a_version():
+    """It is neither bad nor good: no boundary stands on it, and all are not said to be well."""
+
+    def mind(asked):
+        return "timeout" if asked.client == PYTHON[1] else good(asked)
+
+    found, _ = told(case("sdk_versions", CLIENTS), mind)
+    assert found[0].code == "ok"
+    assert found[0].title == "5 versions get what they ask for; not measured: openai==1.109.1"
+    assert any(finding.verdict is Verdict.INCONCLUSIVE for finding in found)
+    rule = refuses(PYTHON[2], PYTHON[3])
+    found, _ = told(case("sdk_versions", CLIENTS), lambda a: "timeout" if a.client == PYTHON[1] else rule(a))
+    assert found[0].title == "openai: first bad 2.54.0, last good 0.28.1"
+
+
 def test_one_that_refuses_to_send():
     """An SDK that raises before it sends is bad as well."""
 

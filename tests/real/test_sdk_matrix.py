@@ -12,13 +12,13 @@ from probes.clients import environments
 from probes.clock import Clock
 from probes.lab.faults import Answer, Do, Fault, HeaderTest, When
 from probes.model import Raised
+from probes.sdk_versions import sdk
 
 pytestmark = pytest.mark.real
 PYTHON = ("openai==0.28.1", "openai==1.*", "openai==2.*", "openai==3.*")
 NODE = ("npm:openai@7.*", "npm:ai@7.*", "fetch")
 ANTHROPIC = ("anthropic==0.*", "anthropic==1.*", "anthropic==2.*", "npm:@anthropic-ai/sdk@1.*")
 EARLY = "openai==1.3.0"
-SCALE = 0.05
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,6 +32,8 @@ def _cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EDGEPROBE_CACHE", str(tmp_path_factory.mktemp("sdks")))
         patch.setattr(environments, "_found", {})
+        asked = [*PYTHON, *NODE[:-1], *ANTHROPIC, EARLY]
+        environments.prepare(map(sdk, asked))
         yield
 
 
@@ -40,12 +42,12 @@ def matrix(edgeprobe, monkeypatch):
     """Gives the run of the matrix through these clients against a lab with these faults."""
 
     def call(clients, *faults, api="openai", more=()):
-        with lab.serve(faults, clock=Clock(SCALE), prefill=0.2, tpot=0.02) as running:
+        with lab.serve(faults, clock=Clock(), prefill=0.05, tpot=0.005) as running:
             monkeypatch.setenv("SOME_KEY", running.api_key)
             base = running.base_url.removesuffix("/v1") if api == "anthropic" else running.base_url
             said = edgeprobe(
                 "run", "sdk-matrix", "--base-url", base, "--api", api, "--model", running.model,
-                "--key-env", "SOME_KEY", "--time-scale", str(SCALE), "--no-store", "--json", "-",
+                "--key-env", "SOME_KEY", "--no-store", "--json", "-",
                 *(part for name in clients for part in ("--client", name)), *more,
             )  # fmt: skip
             assert running.api_key not in said.out + said.err
