@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from probes.credentials import Secrets
-    from probes.model import Case, Event, Finding, Sink, Target
+    from probes.model import Case, Client, Event, Finding, Sink, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """What was asked for on the command line. `only`: the names of `--client`; `overrides`: the texts of `--set`;
-    `cases`: ids, where not every case of the suites is wanted. `against`: what is found of the whole run beside others.
+    `cases`: ids, where not every case of the suites is wanted. `sdks`: those of `--sdk`. `against`: what is found of the whole run beside others.
     """
 
     suites: tuple[str, ...]
@@ -50,6 +50,7 @@ class Order:
     seed: int | None = None
     cases: tuple[str, ...] | None = None
     clock: Clock = field(default_factory=Clock)
+    sdks: tuple[Client, ...] = ()
     against: Callable[[Run], list[Finding]] | None = None
 
 
@@ -61,19 +62,29 @@ class Plan:
     seed: int
 
 
-def plan(order: Order, secrets: Secrets) -> Plan:
-    """The cases that a run of this order would hold; sends nothing. Raises UsageError for what is wrong in it."""
+def plan(order: Order, secrets: Secrets, *, prepare: bool = False) -> Plan:
+    """The cases that a run of this order would hold; sends nothing. `prepare`: what its clients need is installed, and
+    their versions are known. Raises UsageError for what is wrong in it.
+    """
     seed = entropy.randbelow(2**31) if order.seed is None else order.seed
-    known = config.clients()
+    known = {**config.clients(), **{client.name: client for client in order.sdks}}
     built: list[Case] = []
     skipped: list[Skipped] = []
     suites = [load_suite(name) for name in order.suites]
     for suite in suites:
         rows, left_out = cases(
-            suite, order.target, seed, clients=known, overrides=order.overrides, only=order.only
+            suite,
+            order.target,
+            seed,
+            clients=known,
+            overrides=order.overrides,
+            only=order.only,
+            sdks=order.sdks,
         )
         built += [case for case in rows if order.cases is None or case.id in order.cases]
         skipped += [row for row in left_out if order.cases is None or row.case in order.cases]
+    if prepare:
+        built = clients.prepared(built)
     ready = [available(case, skipped) for case in built]
     for case in built:
         _check_deadline(case, order.clock)
@@ -143,7 +154,7 @@ def conduct(
 
     `governor`: that of earlier runs against the same target, with the same `stop`, so that all keep to one budget.
     """
-    return carried_out(plan(order, secrets), order, secrets, sinks, stop, governor)
+    return carried_out(plan(order, secrets, prepare=True), order, secrets, sinks, stop, governor)
 
 
 def carried_out(
@@ -260,7 +271,7 @@ def versions(chosen: Sequence[Case]) -> dict[str, str]:
     """What ran: the probe, its interpreter, and the software behind each client."""
     found = {"edgeprobe": __version__, "python": platform.python_version()}
     for client in {client.name: client for case in chosen for client in case.clients}.values():
-        found[client.name] = client.version or clients.sender_class(client).version() or "unknown"
+        found[client.name] = clients.sender_class(client).version() or client.version or "unknown"
     return found
 
 

@@ -105,6 +105,13 @@ def target(parser: argparse.ArgumentParser) -> None:
 def choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client", action="append", metavar="NAME", help="only this client; repeatable")
     parser.add_argument(
+        "--sdk",
+        action="append",
+        default=[],
+        metavar="VERSION",
+        help="ask through this version of an SDK as well: openai==1.40.0, anthropic==0.*, npm:openai@6.49.0; repeatable",
+    )
+    parser.add_argument(
         "--set",
         action="append",
         default=[],

@@ -244,6 +244,7 @@ class Client:
     and values in wire order and case, and `source` says where they were seen.
     `edits`: it can send an `Ask` with single headers replaced or dropped below the SDK. `control`: it may be what
     others are measured against. `apart`: neither of `all` nor of `genuine`, asked only where it is named.
+    `package`: of an SDK that is installed for it in `version`, which may be the newest of a line (`1.*`).
     """
 
     name: str
@@ -257,6 +258,7 @@ class Client:
     source: str | None = None
     control: bool = True
     apart: bool = False
+    package: str | None = None
 
 
 Recipe = Literal["hello", "count", "ponder", "script", "tool", "invalid"]

@@ -79,11 +79,13 @@ def cases(
     clients: Clients | None = None,
     overrides: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
+    sdks: Sequence[Client] = (),
 ) -> tuple[list[Case], list[Skipped]]:
     """The suite's cases for a target, and what of it has to be left out.
 
     `overrides`: the texts of `--set`, for every case whose kind has the parameter; where rows differ in it alone, for
-    those that say it. `route` is for all cases, as in their rows. `only`: the names of `--client`.
+    those that say it. `route` is for all cases, as in their rows. `only`: the names of `--client`. `sdks`: those of
+    `--sdk`, which each row has beside its own.
     Raises ConfigError for a row, UsageError for a flag that is wrong.
     """
     clients = config.clients() if clients is None else clients
@@ -107,7 +109,9 @@ def cases(
             _refuse_twice(suite, seen[name], index, texts)
         seen[name] = index
         chosen, left_out = _clients(suite, index, target, clients, only, name)
-        skipped += left_out
+        fitting = [client for client in sdks if client.api in {None, target.api}]
+        chosen = tuple(dict.fromkeys([*chosen, *fitting]))
+        skipped += [*left_out, *_foreign(name, [client for client in sdks if client not in fitting], target)]
         if row.route not in {None, *target.routes}:
             skipped.append(Skipped(name, None, f"route {row.route} is not there"))
         elif not chosen:
@@ -150,13 +154,15 @@ def _clients(
         raise ConfigError(str(fault), path=suite.path, line=line, key=where) from None
     named = [spec] if isinstance(spec, str) else spec
     foreign = [known[name] for name in dict.fromkeys(named) if name in known and known[name] not in chosen]
-    skipped = [
-        Skipped(case, client.name, f"speaks {client.api}, the target {target.api}") for client in foreign
-    ]
+    skipped = _foreign(case, foreign, target)
     if only:
         allowed = config.select(known, only, target)
         chosen = tuple(client for client in chosen if client in allowed)
     return chosen, skipped
+
+
+def _foreign(case: str, left_out: Sequence[Client], target: Target) -> list[Skipped]:
+    return [Skipped(case, c.name, f"speaks {c.api}, the target {target.api}") for c in left_out]
 
 
 def _why_no_client(target: Target, known: Clients, only: Sequence[str] | None) -> str:

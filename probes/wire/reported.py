@@ -133,7 +133,7 @@ class _Socket:
             return
         self._asked += data
         if b"\r\n\r\n" in self._asked:
-            method, path, host = _asked(bytes(self._asked))
+            method, path, host = asked(bytes(self._asked))
             self._reader = Reader(self.tape, method)
             if host:
                 self.tape.url = f"http{'s' if self._secure else ''}://{host}{path}"
@@ -180,7 +180,7 @@ class _Socket:
         return "connect" if "dns" in marks or not _named(self._base) else "dns"
 
 
-def _asked(sent: bytes) -> tuple[str, str, str]:
+def asked(sent: bytes) -> tuple[str, str, str]:
     """Method, path and host of a request."""
     first, *lines = sent.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     method, path, *_ = (*first.split(" "), "", "")
