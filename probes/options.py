@@ -28,24 +28,9 @@ def parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     for add in (
-        _demo,
-        _run,
-        _plan,
-        _watch,
-        _mark,
-        _during,
-        _repro,
-        _report,
-        _compare,
-        _classify,
-        _calibrate,
-        _explain,
-        _clients,
-        _validate,
-        _init,
-        _lab,
-        _store,
-    ):
+        _demo, _run, _plan, _watch, _mark, _during, _repro, _report, _compare, _classify,
+        _calibrate, _explain, _clients, _validate, _init, _lab, _store,
+    ):  # fmt: skip
         add(commands)
     return parser
 

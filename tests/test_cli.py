@@ -30,7 +30,16 @@ TARGET = {
     "--target", "--base-url", "--api", "--model", "--key-env", "--no-key", "--endpoint", "--route", "--connect-to",
     "--proxy", "--no-env-proxy", "--header", "--owned", "--vantage",
 }  # fmt: skip
-CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--max-usd", "--seed", "--time-scale"}
+CHOICE = {
+    "--client",
+    "--sdk",
+    "--set",
+    "--max-requests",
+    "--max-tokens-total",
+    "--max-usd",
+    "--seed",
+    "--time-scale",
+}
 REPORTS = {"--json", "--junit", "--markdown", "--html"}
 GATE = {"--baseline", "--slower", "--db"}
 FLAGS = {
@@ -61,11 +70,11 @@ FLAGS = {
     },
     "during": TARGET
     | REPORTS
-    | (CHOICE - {"--set", "--seed"})
+    | (CHOICE - {"--sdk", "--set", "--seed"})
     | {"--before", "--after", "--every", "--streams", "--tokens", "--no-store"},
     "repro": TARGET
     | REPORTS
-    | (CHOICE - {"--client", "--set"})
+    | (CHOICE - {"--client", "--sdk", "--set"})
     | {"--curl", "--har", "--request", "--sdk-call", "--entry", "--bundle", "--no-store"},
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},
