@@ -140,6 +140,13 @@ def report(arguments: Namespace) -> int:
     return 0
 
 
+def repro(arguments: Namespace) -> int:
+    from probes.repro.command import run as reproduced
+
+    with _progress() as sink:
+        return reproduced(arguments, (sink,))
+
+
 def compare(arguments: Namespace) -> int:
     from probes.change.command import run as compared
 

@@ -14,6 +14,7 @@ from probes import __version__, clients, config
 from probes.acceptance import accepted, lapsed
 from probes.budget import Governor
 from probes.clock import Clock
+from probes.complaint import Told
 from probes.errors import UsageError
 from probes.kinds import KINDS
 from probes.live import SHORTEST, Bench
@@ -73,7 +74,7 @@ def plan(order: Order, secrets: Secrets) -> Plan:
         )
         built += [case for case in rows if order.cases is None or case.id in order.cases]
         skipped += [row for row in left_out if order.cases is None or row.case in order.cases]
-    ready = [_available(case, skipped) for case in built]
+    ready = [available(case, skipped) for case in built]
     for case in built:
         _check_deadline(case, order.clock)
     keyed = _keyed(order.target, secrets)
@@ -99,7 +100,7 @@ def _keyed(target: Target, secrets: Secrets) -> bool:
     return target.key_env is None or secrets.has_key(target)
 
 
-def _available(case: Case, skipped: list[Skipped]) -> Case | None:
+def available(case: Case, skipped: list[Skipped]) -> Case | None:
     """The case without the clients that can't be used here; what can't be asked is listed with the reason."""
     if (why := KINDS[case.kind].unfit(case)) is not None:
         skipped.append(Skipped(case.id, None, why))
@@ -142,14 +143,25 @@ def conduct(
 
     `governor`: that of earlier runs against the same target, with the same `stop`, so that all keep to one budget.
     """
-    planned = plan(order, secrets)
+    return carried_out(plan(order, secrets), order, secrets, sinks, stop, governor)
+
+
+def carried_out(
+    planned: Plan,
+    order: Order,
+    secrets: Secrets,
+    sinks: Sequence[Sink] = (),
+    stop: Stop | None = None,
+    governor: Governor | None = None,
+) -> Run:
+    """As `conduct`, of cases that are planned already."""
     _check_secrets(planned, order.target, secrets)
     started, began = datetime.now(UTC), time.monotonic()
     emit = emitter(sinks)
     stop = stop or Stop()
     governor = governor or Governor(order.target, order.clock, stop)
     before = governor.spend
-    bench = bench_for(order.target, secrets, order.clock, governor, stop, emit)
+    bench = bench_for(order.target, secrets, order.clock, governor, stop, emit, _hidden(planned.cases))
     ahead = Run(
         id=new_id(started),
         suites=planned.suites,
@@ -195,11 +207,23 @@ def _after(started: datetime, began: float) -> datetime:
     return started + timedelta(seconds=time.monotonic() - began)
 
 
+def _hidden(chosen: Sequence[Case]) -> list[str]:
+    """The headers of told requests whose values are not shown, as nobody knows what they are."""
+    told = [case.params.get("told") for case in chosen]
+    return [name for one in told if isinstance(one, Told) for name, _ in one.digests]
+
+
 def bench_for(
-    target: Target, secrets: Secrets, clock: Clock, governor: Governor, stop: Stop, emit: Sink
+    target: Target,
+    secrets: Secrets,
+    clock: Clock,
+    governor: Governor,
+    stop: Stop,
+    emit: Sink,
+    hidden: Sequence[str] = (),
 ) -> Bench:
-    """What live cases of one target share."""
-    headers = [name for route in target.routes.values() for name in route.headers]
+    """What live cases of one target share. `hidden`: further headers whose values are secret."""
+    headers = [*hidden, *(name for route in target.routes.values() for name in route.headers)]
     return Bench(
         clock=clock,
         governor=governor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from probes.attempts import attempts
@@ -18,6 +19,9 @@ FILLER_BYTES = 6
 """Of neutral text for each token that is wanted of it: its words are one token or two."""
 _FEWEST_BYTES = 4
 """A token of such text has at the least."""
+_CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_UNCAPPED = 4096
+"""Tokens that an answer may have of a request that was told without a cap."""
 COUNTED_APART = 16
 """Tokens by which a gateway that counts with another tokenizer may differ from the model's own count."""
 _REDIRECTS = range(300, 400)
@@ -32,6 +36,9 @@ def worst_case(trial: Trial) -> tuple[int, int]:
     request = trial.request
     if not isinstance(request, Ask) or request.endpoint == "models" or request.fetches is not None:
         return 0, 0
+    if request.given is not None:
+        caps = [cap for name in _CAPS if isinstance(cap := request.given.get(name), int)]
+        return len(json.dumps(request.given)) // _FEWEST_BYTES + TEMPLATE_TOKENS, max(caps, default=_UNCAPPED)
     filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
     return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
 
@@ -44,6 +51,8 @@ def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
     used = _used(call.last.facts.get("usage")) if call.last is not None else None
     if used is None or not isinstance(trial.request, Ask) or trial.request.fetches is not None:
         return None
+    if trial.request.given is not None:
+        return None  # what it says is not ours
     input_tokens, output_tokens = worst_case(trial)
     above = used[0] > input_tokens + TEMPLATE_TOKENS or used[1] > output_tokens + COUNTED_APART
     return used if above else None

@@ -19,10 +19,13 @@ PLACEHOLDER = "EMPTY"
 
 
 class Secrets:
-    """Values are read when asked for and never stored in a target; `repr` shows none."""
+    """Values are read when asked for and never stored in a target; `repr` shows none. `also`: variables whose values are
+    secret, whatever a target names.
+    """
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, environ: Mapping[str, str] = os.environ, also: Iterable[str] = ()) -> None:
         self._environ = environ
+        self._also = tuple(also)
 
     def __repr__(self) -> str:
         return "Secrets()"
@@ -72,7 +75,7 @@ class Secrets:
 
     def values(self, *targets: Target) -> tuple[str, ...]:
         """What must be redacted: the secrets these targets name that are set, and the passwords of proxies."""
-        names = [target.key_env for target in targets]
+        names = [*self._also, *(target.key_env for target in targets)]
         names += [
             ref.env
             for target in targets

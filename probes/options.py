@@ -34,6 +34,7 @@ def parser() -> Parser:
         _watch,
         _mark,
         _during,
+        _repro,
         _report,
         _compare,
         _classify,
@@ -145,6 +146,12 @@ def _during(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.budget(parser)
     flags.target(parser)
     flags.reports(parser)
+
+
+def _repro(commands: argparse._SubParsersAction[Parser]) -> None:
+    flags.repro(
+        _command(commands, "repro", "ask a customer's request again, and say whether it fails here, too")
+    )
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:

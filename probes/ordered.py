@@ -36,13 +36,13 @@ def order(arguments: Namespace) -> Order:
 
 def bounded(arguments: Namespace) -> Target:
     """With the budget of the flags, and where its time may be scaled as they say."""
-    found = _with_budget(target(arguments), arguments)
+    found = with_budget(target(arguments), arguments)
     if arguments.time_scale != 1.0:
         refuse_scaled(found)
     return found
 
 
-def _with_budget(found: Target, arguments: Namespace) -> Target:
+def with_budget(found: Target, arguments: Namespace) -> Target:
     from probes.prices import prices
     from probes.target_rules import NO_PRICE
 
@@ -63,7 +63,7 @@ def _with_budget(found: Target, arguments: Namespace) -> Target:
 
 def target(arguments: Namespace) -> Target:
     """A file's, or that of the flags."""
-    given = [flag for flag in _FLAGS_OF_A_TARGET if getattr(arguments, flag) not in (None, False, [])]
+    given = [flag for flag in FLAGS_OF_A_TARGET if getattr(arguments, flag) not in (None, False, [])]
     if arguments.base_url is None:
         if given:
             first = "--" + given[0].replace("_", "-")
@@ -91,7 +91,7 @@ def target(arguments: Namespace) -> Target:
     )
 
 
-_FLAGS_OF_A_TARGET = (
+FLAGS_OF_A_TARGET = (
     "api", "model", "key_env", "no_key", "endpoint", "route", "connect_to", "proxy", "no_env_proxy", "header", "owned",
     "vantage",
 )  # fmt: skip

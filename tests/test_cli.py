@@ -63,6 +63,10 @@ FLAGS = {
     | REPORTS
     | (CHOICE - {"--set", "--seed"})
     | {"--before", "--after", "--every", "--streams", "--tokens", "--no-store"},
+    "repro": TARGET
+    | REPORTS
+    | (CHOICE - {"--client", "--set"})
+    | {"--curl", "--har", "--request", "--sdk-call", "--entry", "--bundle", "--no-store"},
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},
     "init": set(),

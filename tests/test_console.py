@@ -403,6 +403,18 @@ def test_a_pass_is_short():
     assert "Let the API path" not in text
 
 
+def test_a_label_too_long_for_its_column_begins_its_text():
+    """What is behind it stays in line."""
+    long = "gate/completion · openai-py-async"
+    text = plain(
+        run_of(replace(FOUND, detail=((long, "good each time before, failed each time now, " * 3),)))
+    )
+    at = text.index("gate/completion")
+    lines = text[text.rindex("\n", 0, at) + 1 :].splitlines()[:3]
+    assert lines[0].startswith(" " * 12 + "gate/completion | openai-py-async: good")
+    assert all(line.startswith(" " * 12) and len(line) <= 80 for line in lines)
+
+
 def test_the_last_lines():
     """What was found, what it cost, the verdict and where it lies; and what was skipped."""
     run = run_of(

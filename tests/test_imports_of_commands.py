@@ -32,6 +32,7 @@ COMMANDS = {
     ("watch", "--help"): set(),
     ("mark", "--help"): set(),
     ("during", "--help"): set(),
+    ("repro", "--help"): set(),
     ("validate",): FILES,
     ("validate", "--schema", "target"): FILES,
     ("init", "new"): FILES,

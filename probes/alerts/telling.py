@@ -103,7 +103,7 @@ def _worded(
         told=extra.get("happens"),
         since=wall.shown(alert.since),
         fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],
-        marks=marks[:_MARKS],
+        marks=[replace(mark, at=wall.shown(mark.at) or mark.at) for mark in marks[:_MARKS]],
         host=extra.get("host"),
         last=wall.shown(ended) if ended else None,
         link=read_on(canary.link, alert.run),

@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
     outputs.check(arguments)
     with Archive(arguments.db) as archive:
         only = Only(arguments.target, arguments.vantage)
-        before, after = sides(arguments.a, arguments.b, archive, _now(), only)
+        before, after = sides(arguments.a, arguments.b, archive, archive.now(_now()), only)
         marks = archive.marks()
     compared = compare(before, after, slower=arguments.slower, marks=marks)
     out = outputs.person(arguments)

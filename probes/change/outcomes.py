@@ -189,13 +189,14 @@ def _together(flips: Sequence[_Flip]) -> Finding:
     who = listed(clients) if len(clients) <= _NAMED else f"{len(clients)} clients"
     fails = "fails" if len(clients) == 1 else "fail"
     alike = {flip.row.why for flip in flips} == {flips[0].row.why}
+    met: dict[tuple[str, str, str], list[str]] = {}
+    for flip in flips:
+        case, client, route = flip.where
+        said = f"{flip.row.before} before, {flip.now.k} of {flip.now.n} failed now"
+        met.setdefault((case, route, said if alike else f"{said}, {flip.row.why}"), []).append(client)
     rows = [
-        (
-            "in",
-            f"{flip.row.where}: {flip.row.before} before, {flip.now.k} of {flip.now.n} failed now"
-            + ("" if alike else f", {flip.row.why}"),
-        )
-        for flip in flips
+        ("in", f"{worded((case, ', '.join(names), route))}: {said}")
+        for (case, route, said), names in met.items()
     ]
     because = [("because", first.row.why)] if alike else []
     more_ = [("and", f"{len(rows) - _NAMED} more of the kind")] if len(rows) > _NAMED else []

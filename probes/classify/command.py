@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from probes import outputs, own_signatures
 from probes.classify import classify, to_document, told
@@ -63,6 +63,11 @@ def _show(answers: Sequence[Answer], arguments: Namespace, rules: Mapping[str, s
 
         out.write(f"{reply(answers)}\n")
         return
+    show(answers, out, rules)
+
+
+def show(answers: Sequence[Answer], out: TextIO, rules: Mapping[str, str] | None = None) -> None:
+    """For people; `rules` as above."""
     from probes.reporters.answers import Row, report
 
     report(
@@ -70,7 +75,7 @@ def _show(answers: Sequence[Answer], arguments: Namespace, rules: Mapping[str, s
             Row(
                 answer.title,
                 told.tag(answer),
-                (*told.rows(answer), *_rule(answer, rules)),
+                (*told.rows(answer), *_rule(answer, rules or {})),
                 _command(answer),
             )
             for answer in answers

@@ -54,8 +54,8 @@ class Armed:
             if fault.when.holds(request) and fault.when.timely(idled, beside):
                 with self._lock:
                     arms.counts[index] += 1
-                    beyond = arms.counts[index] - fault.when.after
-                if beyond > 0 and beyond % fault.when.every == 0:
+                    number = arms.counts[index]
+                if fault.when.turn(number, fault.id):
                     hit.append(fault.do)
         return _merged(hit)
 

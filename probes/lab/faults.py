@@ -6,8 +6,6 @@ A fault is a YAML row that says only what the bytes and times do (`configs/lab/f
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,6 +16,7 @@ from probes.errors import ConfigError, UsageError, did_you_mean
 from probes.lab.behaviour import Behaviour
 from probes.lab.holding import Hold
 from probes.lab.pages import ShapeName, pages
+from probes.lab.when import When
 from probes.model import STRICT
 from probes.strict_yaml import read
 
@@ -26,75 +25,6 @@ if TYPE_CHECKING:
 
 How = Literal["clean", "close", "reset"]
 """End of a body: with its terminator, by FIN before it, or by RST."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderTest:
-    """One header of the request, `name` in any case. Without `contains` or `equals`: `present` or not."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    name: str
-    contains: str | None = None
-    equals: str | None = None
-    present: bool = True
-
-    def holds(self, request: Request) -> bool:
-        values = [value for name, value in request.head.fields if name.lower() == self.name.lower()]
-        if self.contains is not None:
-            return any(self.contains.lower() in value.lower() for value in values)
-        if self.equals is not None:
-            return any(self.equals.lower() == value.lower() for value in values)
-        return bool(values) == self.present
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """All that is said must hold; nothing said means every request.
-
-    `path`: a regular expression for the whole request target. `after` requests that hold are let through, then
-    `every` n-th is hit. `idle`: seconds since the answer before on the same connection, so never its first request.
-    `beside`: other requests that are under way here at the same time.
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-
-    headers: tuple[HeaderTest, ...] = ()
-    method: str | None = None
-    path: str | None = None
-    body_contains: str | None = None
-    body_min: int | None = None
-    body_max: int | None = None
-    stream: bool | None = None
-    after: int = 0
-    every: int = 1
-    idle: float | None = None
-    beside: int = 0
-
-    def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError("every must be 1 or more")
-        try:
-            re.compile(self.path or "")
-        except re.error as fault:
-            raise ValueError(f"path is no regular expression: {fault}") from None
-
-    def timely(self, idled: float | None, beside: int) -> bool:
-        """By what the request does not say itself: how long its connection idled, and what is under way beside it."""
-        return (self.idle is None or (idled is not None and idled >= self.idle)) and beside >= self.beside
-
-    def holds(self, request: Request) -> bool:
-        """By what the request says, and apart from the counting."""
-        body = request.body
-        return (
-            all(test.holds(request) for test in self.headers)
-            and (self.method is None or self.method == request.method)
-            and (self.path is None or re.fullmatch(self.path, request.target) is not None)
-            and (self.body_contains is None or self.body_contains.encode() in body)
-            and (self.body_min is None or len(body) >= self.body_min)
-            and (self.body_max is None or len(body) <= self.body_max)
-            and (self.stream is None or self.stream == _asks_stream(body))
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +180,7 @@ class Fault:
     id: str
     about: str
     do: Do
-    when: When = When()
+    when: When = field(default_factory=When)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +220,3 @@ def _pages(do: Do) -> list[str]:
     holders = (*timers, do.replace)
     answers = (do.answer, *(holder.answer for holder in holders if holder))
     return [*(a.page for a in answers if a and a.page), *do.own_pages, *do.own_pages.values()]
-
-
-def _asks_stream(body: bytes) -> bool:
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(parsed, dict) and parsed.get("stream") is True

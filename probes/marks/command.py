@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,63}", re.ASCII)
 _ID = re.compile(r"[0-9a-f]{32}")
 _MOST = 1000
+_INSTANT = timedelta(microseconds=1)
+_OTHER_CLOCK = "the canary of this database runs in lab time, ahead of this clock"
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _OF = {
     "text": {"at", "author", "baseline", "target"},
@@ -96,13 +98,19 @@ def _write(arguments: Namespace, now: datetime) -> int:
         raise UsageError(
             f"--baseline {name}: a name begins with a letter, and goes on with letters, digits, '.', '_' and '-': v1.2"
         )
-    at = moment(arguments.at, now, "--at") if arguments.at is not None else now.replace(microsecond=0)
     author, by = (
         (arguments.author, "") if arguments.author else (_user(), "the user here; --author names another")
     )
-    mark = Mark(at, text, author=author, target=arguments.target, baseline=name)
+    at = moment(arguments.at, now, "--at") if arguments.at is not None else now.replace(microsecond=0)
     runs: list[Run] = []
     with Memory.open(arguments.db) as memory:
+        if ahead := _ahead(memory, now):
+            if arguments.at is not None:
+                raise UsageError(
+                    f"--at {arguments.at}: {_OTHER_CLOCK}; only what is changed now can be marked in it"
+                )
+            at = ahead
+        mark = Mark(at, text, author=author, target=arguments.target, baseline=name)
         if name is not None:
             with Archive(arguments.db) as archive:
                 runs = before_mark(mark, archive)
@@ -110,8 +118,15 @@ def _write(arguments: Namespace, now: datetime) -> int:
         before = [old for old in memory.marks(_EVER) if name is not None and old.baseline == name]
         _keep(memory, [mark, *(replace(old, baseline=None, runs=()) for old in before if _other(old, mark))])
     moved = next((old for old in reversed(before) if _other(old, mark)), None)
-    reporter.written(mark, now, sys.stdout, by=by if author else "", moved=moved, runs=runs)
+    clock = _OTHER_CLOCK if ahead else ""
+    reporter.written(mark, now, sys.stdout, by=by if author else "", moved=moved, runs=runs, clock=clock)
     return 0
+
+
+def _ahead(memory: Memory, now: datetime) -> datetime | None:
+    """Behind all that the canary has stored, where its clock is ahead of this one, as in the lab's time."""
+    newest = memory.newest()
+    return newest + _INSTANT if newest is not None and newest > now else None
 
 
 def _other(old: Mark, mark: Mark) -> bool:

@@ -36,7 +36,7 @@ def troubles(
             asked[connection, row.run, row.case_id].append(row)
     groups: defaultdict[Trouble, list[str]] = defaultdict(list)
     for (connection, run, case), rows in asked.items():
-        for one, clients in _troubles(rows, _said(connection, run, case)):
+        for one, clients in _troubles(rows, _said(connection, run, case), _codes(connection, run, case)):
             groups[one] += clients
     wrong = [replace(one, clients=tuple(dict.fromkeys(clients))) for one, clients in groups.items()]
     wrong.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients))
@@ -68,14 +68,22 @@ def _said(connection: Connection, run: str, case: str) -> Sequence[Row[Any]]:
     return connection.execute(select(findings).where(mine).order_by(findings.c.n)).all()
 
 
-def _troubles(rows: Sequence[Row[Any]], said: Sequence[Row[Any]]) -> Iterator[tuple[Trouble, list[str]]]:
+def _codes(connection: Connection, run: str, case: str) -> set[str]:
+    """What came of it for any client, also for those that were asked again since."""
+    mine = and_(outcomes.c.run == run, outcomes.c.case_id == case)
+    return set(connection.scalars(select(outcomes.c.code).where(mine)))
+
+
+def _troubles(
+    rows: Sequence[Row[Any]], said: Sequence[Row[Any]], codes: set[str]
+) -> Iterator[tuple[Trouble, list[str]]]:
     """Of one case in one run, for those clients that were not asked again since."""
     if not said:  # cut off before anything was judged
         yield _trouble(rows[0], rows[0], ""), [row.client for row in rows]
     for finding in said:
         clients = [row.client for row in rows if finding.client in {None, row.client}]
-        if finding.client is None:  # of those that its code is the outcome of, where it is
-            clients = [row.client for row in rows if row.code == finding.code] or clients
+        if finding.client is None and finding.code in codes:  # then of those that it is the outcome of
+            clients = [row.client for row in rows if row.code == finding.code]
         if clients and finding.verdict in _ORDER and not finding.accepted:
             yield _trouble(rows[0], finding, finding.document["title"] or ""), clients
 

@@ -40,17 +40,7 @@ def report(comparison: Comparison, out: TextIO) -> None:
         page.row(label, text)
     page.blank()
     rows, same = _folded(comparison.rows)
-    where = None
-    widths = _widths(rows)
-    for line in _laid_out(_HEAD, widths) if rows else ():
-        page.line(line, style="dim")
-    for row in rows:
-        if row.where != where:
-            where = row.where
-            page.line(row.where, style="bold")
-        cells = (_WORDS.get(row.verdict, str(row.verdict)), row.what, row.before, row.after, row.why)
-        for line in _laid_out([page.clean(cell) for cell in cells], widths):
-            page.line(line, style=_STYLES.get(row.verdict, ""))
+    _table(page, rows)
     for said in same:
         lead = f"{_WORDS[Verdict.PASS]:<{_MARK}} "
         for line in wrap(page.clean(said), NARROW, initial_indent=lead, subsequent_indent=" " * len(lead)):
@@ -61,6 +51,21 @@ def report(comparison: Comparison, out: TextIO) -> None:
         page.row("do", advice)
     page.blank()
     page.line(headline(comparison), style="bold")
+
+
+def _table(page: Page, rows: Sequence[Row]) -> None:
+    where = None
+    widths = _widths(rows)
+    for line in _laid_out(_HEAD, widths) if rows else ():
+        page.line(line, style="dim")
+    for row in rows:
+        if row.where != where:
+            where = row.where
+            for line in wrap(page.clean(row.where), NARROW, break_on_hyphens=False) or [""]:
+                page.line(line, style="bold")
+        cells = (_WORDS.get(row.verdict, str(row.verdict)), row.what, row.before, row.after, row.why)
+        for line in _laid_out([page.clean(cell) for cell in cells], widths):
+            page.line(line, style=_STYLES.get(row.verdict, ""))
 
 
 def _widths(rows: Sequence[Row]) -> tuple[int, ...]:

@@ -29,13 +29,16 @@ def written(
     by: str = "",
     moved: Mark | None = None,
     runs: Sequence[Run] = (),
+    clock: str = "",
 ) -> None:
     """One that was just made. `by`: where its author comes from; `moved`: whose baseline it took; `runs`: those of its own
-    baseline.
+    baseline; `clock`: whose time it has, if not this machine's.
     """
     page = Page(out)
     page.row("marked", f'"{mark.text}"')
-    page.row("at", f"{_utc(mark.at)}{_here(mark.at)}{_ago(mark.at, now)}")
+    page.row(
+        "at", f"{_utc(mark.at)}: {clock}" if clock else f"{_utc(mark.at)}{_here(mark.at)}{_ago(mark.at, now)}"
+    )
     if mark.author is not None:
         page.row("by", f"{mark.author}{f' ({by})' if by else ''}")
     page.row("of", f"target {mark.target}" if mark.target else "every target")

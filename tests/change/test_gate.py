@@ -174,3 +174,13 @@ def test_a_window_needs_runs(edgeprobe, reports):
     hours = [(now - timedelta(hours=n)).strftime("%Y-%m-%dT%H:%MZ") for n in (4, 3, 2, 1)]
     said = edgeprobe("compare", f"{hours[0]}..{hours[1]}", f"{hours[2]}..{hours[3]}")
     assert (said.code, "no run is kept from" in said.err) == (2, True)
+
+
+def test_a_run_that_is_in_no_database_names_those_in_files(edgeprobe, at, reports, quick):
+    """The database may hold none at all, made by a mark."""
+    with served() as running:
+        edgeprobe("run", quick, *at(running, scale=SCALE))
+    edgeprobe("mark", "x")
+    said = edgeprobe("compare", "20200101-000000-zzzz", newest(reports))
+    assert said.code == 2
+    assert newest(reports) in said.err, said.err

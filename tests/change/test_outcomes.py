@@ -74,8 +74,7 @@ def test_one_cause_is_told_once():
         "openai-py and httpx worked before and fail now", None, "1010", Observed(6, 6),
     )  # fmt: skip
     assert [text for word, text in failed.detail if word == "in"] == [
-        "s/streaming · openai-py: 3 of 3 good before, 3 of 3 failed now",
-        "s/streaming · httpx: 3 of 3 good before, 3 of 3 failed now",
+        "s/streaming · openai-py, httpx: 3 of 3 good before, 3 of 3 failed now",
     ]
     assert dict(failed.detail)["now"] == "blocked.client · edge · Cloudflare 1010"
     apart = outcomes(

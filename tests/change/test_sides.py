@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from runs import AT, run
 
-from probes.canary import Mark
+from probes.canary import Mark, Turn
 from probes.change.compare import compare
 from probes.change.sides import Only, before_mark, side, sides
 from probes.errors import UsageError
@@ -286,3 +286,27 @@ def test_runs_are_found_in_files_and_in_the_database(reports):
         assert archive.load(in_database.id).id == in_database.id
         assert hours(side("bot rule off", archive, NOW)) == [-2, -1]
     assert len(began) == 2
+
+
+def test_a_mark_of_a_canary_in_lab_time(reports):
+    """Its runs lie beside it as the canary's clock had them, which is ahead of that of the runs themselves."""
+    clock = {"now": datetime.now(UTC) + 5 * HOUR}
+    with Memory.open(now=lambda: clock["now"]) as memory:
+        for n in range(4):
+            made = run([("openai-py", "good stream")], at=AT + n * timedelta(minutes=1))
+            made = replace(made, time_scale=0.1, finished=made.started + timedelta(seconds=2))
+            tell = memory.recording("door")
+            tell(Began(replace(made, calls=(), findings=())))
+            clock["now"] += timedelta(seconds=20)
+            tell(Finished(made))
+            if n == 1:
+                memory.mark(Mark(clock["now"] + timedelta(microseconds=1), "rule on"))
+            clock["now"] += timedelta(minutes=10)
+        memory.turn(Turn("door", "t", clock["now"], clock["now"], clock["now"], "r"))
+    with Archive() as archive:
+        now = archive.now(datetime.now(UTC))
+        assert now > clock["now"]
+        (before, old), (after, new) = sides("rule on", None, archive, now)
+    assert [len(old), len(new)] == [2, 2]
+    assert before.time_scale == after.time_scale == 0.1
+    assert max(one.started for one in old) < min(one.started for one in new)

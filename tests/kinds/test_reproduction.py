@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from canned import TOLD, case, run_of, told
+from canned import TOLD, as_text, case, run_of, told
 
 from probes.complaint import from_document, to_document
 from probes.document import from_document as run_from
@@ -15,8 +15,8 @@ from probes.model import Verdict
 from probes.runner import judge, replay
 
 WORDS = {
-    "refused": ("REPRODUCED 3 of 3", Verdict.FAIL),
-    "good": ("NOT REPRODUCED in 3", Verdict.PASS),
+    "refused": ("CANNOT: not the request", Verdict.INCONCLUSIVE),
+    "good": ("NOT REPRODUCED in 6", Verdict.PASS),
 }
 
 
@@ -24,7 +24,9 @@ WORDS = {
 def test_it_says_whether_it_fails_here_too(answer):
     """Each answer to the request as told ends in its word."""
     findings, _ = told(case("reproduction"), lambda _: answer)
-    assert (outcome(findings), findings[0].verdict) == WORDS[answer]
+    word, verdict = WORDS[answer]
+    assert outcome(findings).startswith(word), as_text(findings)
+    assert findings[0].verdict is verdict
 
 
 def test_what_was_told_is_stored_with_the_run():

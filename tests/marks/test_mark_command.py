@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cloudflare_stand_in import ACCOUNT, JSON, TOKEN, ZONE, entry, errors
 
+from probes.canary import Turn
 from probes.memory import Memory
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC)
@@ -72,6 +73,19 @@ def test_the_same_said_twice(edgeprobe, reports):
     edgeprobe("mark", "x", "--at", at, "--baseline", "main")
     edgeprobe("mark", "x", "--at", at, "--baseline", "main", "--author", "bob")
     assert [(mark.author, mark.baseline) for mark in marks(reports)] == [("bob", "main")]
+
+
+def test_a_canary_in_lab_time(edgeprobe, reports):
+    """Its clock is ahead: what is changed now stands behind all that it has stored, and no other time is known there."""
+    ahead = datetime.now(UTC) + timedelta(hours=5)
+    with Memory.open(now=lambda: ahead) as memory:
+        memory.turn(Turn("door", "lab", ahead, ahead, ahead, "r"))
+    done = edgeprobe("mark", "x")
+    assert "the canary of this database runs in lab time, ahead of this clock" in " ".join(done.out.split())
+    assert [mark.at for mark in marks(reports)] == [ahead + timedelta(microseconds=1)]
+    done = edgeprobe("mark", "y", "--at", "-1m")
+    assert (done.code, len(marks(reports))) == (2, 1)
+    assert "--at -1m: the canary of this database runs in lab time" in done.err
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 1), (1, 2)], ids=["later", "earlier"])

@@ -1,77 +1,100 @@
-"""Does the request that a customer told fail here, too?"""
+"""Does the request that a customer told fail here, too, and which one thing in it makes it fail?
+
+Asked as told, beside the nearest plain request that passes; then the parts in which the two differ are put together and
+left out until the smallest set that fails is left, and each claim is shown by requests that were sent.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from probes.complaint import Told
 from probes.kinds.asking import HTTPX
-from probes.kinds.conclude import conclude, is_good, not_sent, outcome_code
-from probes.kinds.reproduction.outcome import CANNOT, NOT_REPRODUCED, OUTCOME, REPRODUCED
+from probes.kinds.conclude import not_sent
+from probes.kinds.reproduction.experiment import Found, experiment
+from probes.kinds.reproduction.failure import redirects
+from probes.kinds.reproduction.findings import cannot, isolated, moved, source, unfinished
+from probes.kinds.reproduction.idle import idled, stale
+from probes.kinds.reproduction.negative import not_reproduced
+from probes.kinds.reproduction.opening import controlled, opened, says_reset
+from probes.kinds.reproduction.outcome import CANNOT, OUTCOME
+from probes.kinds.reproduction.redirection import redirected
+from probes.kinds.reproduction.stacks import below_sdk
+from probes.kinds.reproduction.study import WIDER, Study
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.words import shown
-from probes.model import Layer, NotSent, Observed, Raw, Reason, Trial, Verdict
-from probes.twins import cells, unsent
 
 if TYPE_CHECKING:
-    from probes.model import Call, Case, Finding, Flow
+    from probes.kinds.reproduction.opening import Opening
+    from probes.kinds.reproduction.study import Question
+    from probes.model import Case, Finding, Flow, NotSent
 
-REPEATS = 3
-_PLAIN = frozenset({"authorization", "x-api-key", "api-key", "content-type", "anthropic-version"})
+_SECONDS = 0.5
+"""Of a request that is answered at once, for a guess."""
+_IDLE_REQUESTS = 40
+"""At the most, where a connection is what breaks."""
 
 
 def reproduction(case: Case) -> Flow:
     told = case.params["told"]
     if not isinstance(told, Told):
-        return [_cannot(case, "no request was told")]
-    sender = next(c.name for c in case.clients if c.kind in {"curl", "raw_httpx"})
-    path = _path(told)
-    as_told = Raw(told.method, path, told.headers, told.body, rooted=True, secrets=told.secrets)
-    kept = tuple(header for header in told.headers if header[0].lower() in _PLAIN)
-    plain = (("user-agent", "curl/8.5.0"), ("accept", "*/*"), *kept)
-    control = Raw(told.method, path, plain, told.body, rooted=True, secrets=told.secrets)
-    asks = (
-        Trial("control", sender, case.route, control),
-        Trial("as_told", sender, case.route, as_told),
-    )
-    control_side, told_side = yield from cells(asks, lambda call: not is_good(call), REPEATS)
-    calls = [*told_side.calls, *control_side.calls]
-    if (why := unsent(calls)) is not None:
-        return [_unfinished(case, why, calls)]
-    answered = [call for call in told_side.calls if call.last is not None]
-    if not answered:
-        return [_cannot(case, "nothing was sent")]
-    return [_told(case, answered, told_side.k, control_side.k)]
+        return [cannot(case, "no request was told")]
+    study = Study.of(case, told)
+    if not study.raw:
+        return [cannot(case, "none of its clients can send a request as it was told")]
+    found = yield from opened(study)
+    if found.failing is None:
+        return (yield from _passes_here(study, found))
+    if found.why is None and found.same_bytes is False:
+        return [below_sdk(study, found)]
+    return (yield from _fails_here(study, found, found.failing))
 
 
-def _path(told: Told) -> str:
-    parts = urlsplit(told.url)
-    return f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
+    met = study.failed(failing)
+    if met is not None and redirects(met):
+        return [(yield from redirected(study, failing, met))]
+    if found.why is None:
+        yield from controlled(study, found)
+    if study.composer is None:
+        return [source(study) if found.why is None else _unsent(study, found.why)]
+    if not study.composer.parts or study.evidence.of(frozenset()).k:
+        return [source(study)]
+    if found.why is not None:
+        study.halted = str(found.why)
+        return [unfinished(study, Found())]
+    result = yield from study.driven(experiment(study))
+    return [_concluded(study, result or Found())]
 
 
-def _told(case: Case, calls: list[Call], k: int, control_k: int) -> Finding:
-    failed = next((call for call in calls if not is_good(call)), None)
-    last = (failed or calls[-1]).last
-    assert last is not None
-    word = f"{REPRODUCED} {k} of {len(calls)}" if k else f"{NOT_REPRODUCED} in {len(calls)}"
-    rows = (
-        (OUTCOME, word),
-        ("seen", shown(last)),
-        ("beside", f"asked plainly, {control_k} of {REPEATS} failed"),
-    )
-    code = outcome_code(last) if k else "ok"
-    verdict = Verdict.FAIL if k else Verdict.PASS
-    return conclude(case, code, last, verdict=verdict, detail=rows, observed=Observed(k, len(calls)))
+def _passes_here(study: Study, found: Opening) -> Flow:
+    if found.why is not None:
+        return [_unsent(study, found.why)]
+    if all(call.last is None for call in study.every):
+        return [cannot(study.case, "the client refused to send it")]
+    broken = None
+    if says_reset(study.told.seen):
+        broken = yield from idled(study, found.told.draft)
+        if broken.dead is not None:
+            return [stale(study, broken)]
+    return [not_reproduced(study, broken.said if broken is not None else None)]
 
 
-def _unfinished(case: Case, why: NotSent, calls: list[Call]) -> Finding:
-    return not_sent(case, why, "asking as it was told", calls)
+def _concluded(study: Study, found: Found) -> Finding:
+    if found.gone or found.spread:
+        return moved(study, found)
+    return isolated(study, found) if found.proven else unfinished(study, found)
 
 
-def _cannot(case: Case, said: str) -> Finding:
-    rows = ((OUTCOME, f"{CANNOT}: {said}"),)
-    return conclude(case, "not_measured", layer=Layer.PROBE, reason=Reason.TOO_FEW, detail=rows)
+def _unsent(study: Study, why: NotSent) -> Finding:
+    """The end of what was not sent; the first row says the word."""
+    told = not_sent(study.case, why, "asking as it was told", study.every)
+    return replace(told, detail=((OUTCOME, f"{CANNOT}: a request was not sent ({why})"), *told.detail))
+
+
+def _bound(case: Case) -> Bound:
+    requests = int(WIDER * int(case.params["budget"])) + _IDLE_REQUESTS
+    return Bound(requests, 0, _SECONDS * int(case.params["budget"]))
 
 
 def _unfit(case: Case) -> str | None:
@@ -82,9 +105,9 @@ def _unfit(case: Case) -> str | None:
 SPEC = KindSpec(
     flow=reproduction,
     about="whether a request that somebody told fails here, too, and what of it makes the difference",
-    bound=lambda case: Bound(int(case.params["budget"]), 0, 60.0),
-    defaults={"told": None, "budget": 60, "repeats": 5},
-    limits={"budget": (1, 1000), "repeats": (1, 100)},
+    bound=_bound,
+    defaults={"told": None, "budget": 60, "repeats": 5, "idle": [6.0, 65.0, 130.0, 410.0]},
+    limits={"budget": (10, 1000), "repeats": (3, 20), "idle": (0.1, 1800)},
     unfit=_unfit,
     keyed=False,
     converses=False,

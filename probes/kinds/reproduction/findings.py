@@ -1,0 +1,220 @@
+"""What is told of a request that fails here, too?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from probes.attribution import is_refusal
+from probes.kinds.conclude import conclude
+from probes.kinds.reproduction import words
+from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
+from probes.kinds.reproduction.reply import paragraph
+from probes.kinds.reproduction.rows import PROOF, because, changed, evidence, rated, seen, times
+from probes.kinds.reproduction.sides import reproduced, sides
+from probes.kinds.words import named, shown
+from probes.model import Confidence, Factor, Finding, Layer, Observed, Reason, Verdict
+from probes.twins import confounders
+
+if TYPE_CHECKING:
+    from probes.kinds.reproduction.experiment import Found
+    from probes.kinds.reproduction.refine import Refined
+    from probes.kinds.reproduction.study import Study
+    from probes.model import Exchange
+
+_BY_FACTOR = {
+    Factor.SIZE: "blocked.size",
+    Factor.BODY: "blocked.content",
+    Factor.USER_AGENT: "blocked.client",
+    Factor.SDK_HEADERS: "blocked.client",
+    Factor.ACCEPT: "blocked.client",
+    Factor.ACCEPT_ENCODING: "blocked.client",
+    Factor.CLIENT: "blocked.client",
+    Factor.TLS: "blocked.client",
+    Factor.HTTP_VERSION: "blocked.client",
+}
+
+
+def isolated(study: Study, found: Found) -> Finding:
+    """The causes, each of which suffices; what else there is to do is of the first."""
+    assert study.composer is not None
+    every, nothing = frozenset(study.composer.names), frozenset[str]()
+    failed, passed = study.failed(every), study.passed(nothing)
+    assert failed is not None
+    first = found.refined[0]
+    factor = words.factor(study, first) if len(found.refined) == 1 else None
+    code = _code(failed, None if factor is Factor.CLIENT and _any_header(first) else factor)
+    causes = [words.named(study, one) for one in found.refined]
+    tally = study.evidence.of(every)
+    fields: dict[str, Any] = {
+        "factor": factor,
+        "observed": Observed(tally.k, tally.n),
+        "control": passed.id if passed is not None else None,
+        "variant": failed.id,
+        "confounders": _confounders(study, first, failed),
+        "title": f"Reproduced: what makes it fail is {' or, by itself, '.join(causes)}",
+        "confidence": _confidence(study, found),
+        "evidence": evidence(study),
+        "reproduce": reproduced(study, first.failing),
+        "next_test": None,
+    }
+    rows = (
+        (OUTCOME, f"{REPRODUCED} {words.score(tally)}"),
+        *seen(study, failed, passed),
+        *because(study, found, causes),
+        *rated(study),
+        *sides(study, found.result, first),
+        *named(failed),
+        *times(study),
+        ("rule", changed(study, failed, code, factor, causes[0])),
+        ("proves it", PROOF),
+        ("customer", paragraph(failed, code)),
+    )
+    return conclude(study.case, code, failed, verdict=Verdict.FAIL, detail=rows, **fields)
+
+
+def unfinished(study: Study, found: Found) -> Finding:
+    """It fails here, and asking ended before the cause was proven."""
+    assert study.composer is not None
+    every = frozenset(study.composer.names)
+    failed = study.failed(every)
+    assert failed is not None
+    left = words.suspects(found.result.suspects or tuple(study.composer.names))
+    so_far = [words.named(study, one) for one in found.refined]
+    why = words.halted(found.result.halted or study.halted)
+    beside = f"; {' or '.join(so_far)} suffices, and something else does, too" if so_far else ""
+    tally = study.evidence.of(every)
+    rows = (
+        (OUTCOME, f"{REPRODUCED} {words.score(tally)}"),
+        *seen(study, failed, study.passed(frozenset())),
+        ("because", f"not isolated: {why}{beside}; suspects left: {left}"),
+        *rated(study),
+        *named(failed),
+        *times(study),
+    )
+    reason = found.result.halted or study.halted or ""
+    return conclude(
+        study.case, _code(failed, None), failed, verdict=Verdict.INCONCLUSIVE, detail=rows,
+        title="Reproduced; which part of the request makes it fail is not isolated",
+        observed=Observed(tally.k, tally.n), confidence=Confidence.LOW, evidence=evidence(study),
+        reason=Reason(reason) if reason in set(Reason) else Reason.MIXED,
+        next_test="the same again with a larger budget (--set budget=120)",
+    )  # fmt: skip
+
+
+def moved(study: Study, found: Found) -> Finding:
+    """What was so at the beginning is not so at the end."""
+    assert study.composer is not None
+    every, nothing = frozenset(study.composer.names), frozenset[str]()
+    failed = study.failed(every)
+    assert failed is not None
+    tally = study.evidence.of(every)
+    if found.gone:
+        title = "It failed, and went away by itself while it was looked at"
+        said = f"it failed {words.score(tally)}, and does not at the end"
+        advice = (
+            "Ask again later; look in the edge's log of changes and events at these times for what ended it."
+        )
+    else:
+        title = "While it was looked at the plain request began to fail as well"
+        said = "the plain request passed at first and fails at the end, so nothing is known of the parts"
+        advice = "Ask again later or from another network: a rule that counts requests, or is new, may have met the probe itself."
+    rows = (
+        (OUTCOME, f"{CANNOT}: {said}"),
+        *seen(study, failed, study.passed(nothing)),
+        *named(failed),
+        *times(study),
+    )
+    return conclude(
+        study.case, _code(failed, None), failed, verdict=Verdict.INCONCLUSIVE, reason=Reason.DRIFT, detail=rows,
+        title=title, advice=advice, observed=Observed(tally.k, tally.n), confidence=Confidence.LOW,
+        evidence=evidence(study),
+    )  # fmt: skip
+
+
+def _code(failed: Exchange, factor: Factor | None) -> str:
+    """A refusal by what it is for; what is no refusal, or says more by itself, keeps its own."""
+    own = failed.attribution.code if failed.attribution is not None else "blocked"
+    if factor is None or not is_refusal(failed) or own in {"challenged", "size.rejected", "headers.rejected"}:
+        return own
+    return _BY_FACTOR.get(factor, own)
+
+
+def _any_header(refined: Refined) -> bool:
+    """One that says nothing of the client's software."""
+    return any(name.startswith(("header ", "no header ")) for name in refined.cause.parts)
+
+
+def _confidence(study: Study, found: Found) -> Confidence:
+    known = study.composer.every() if study.composer is not None else {}
+    stack = any(
+        known[name].factor is Factor.TLS for one in found.result.causes for name in one.parts if name in known
+    )
+    return Confidence.MEDIUM if study.evidence.intermittent or stack else Confidence.HIGH
+
+
+def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str, ...]:
+    """What else differs between the smallest request that fails and the plain one, for a cause that is headers alone."""
+    assert study.composer is not None
+    small, plain = study.failed(refined.failing) or failed, study.passed(frozenset())
+    names = [name.removeprefix("header ") for name in refined.cause.parts if name.startswith("header ")]
+    names += ["user-agent"] * any("user agent" in name for name in refined.cause.parts)
+    if plain is None or len(names) != len(refined.cause.parts):
+        return ()
+    others = confounders(plain, small, names)
+    return tuple(one for one in others if not one.startswith("headers differ in order"))
+
+
+def source(study: Study) -> Finding:
+    """Nothing passes beside it: it is not the request."""
+    failed = next(call.last for call in study.every if call.last is not None and study.failure is not None
+                  and study.failure.says(call))  # fmt: skip
+    assert failed is not None
+    tally = study.evidence.matched
+    others = [call for call in study.every if call.last is not None]
+    alike = sum(study.failure.says(call) is True for call in others) if study.failure is not None else 0
+    said = (
+        "not the request: every other way to ask the same endpoint fails alike, so it is the network that is asked from, "
+        "the key, or everybody"
+        if alike == len(others)
+        else "no control passes: what came back beside it is another failure, which says nothing of the request"
+    )
+    api = study.failure is not None and not study.failure.before_api
+    word = f"{REPRODUCED} {words.score(tally)}" if api else f"{CANNOT}: {said}"
+    code = failed.attribution.code if failed.attribution is not None else "blocked"
+    rows = (
+        (OUTCOME, word),
+        (
+            "seen",
+            f"as told: {shown(failed)}; {alike} of {len(others)} requests of {_kinds(study)} kinds alike",
+        ),
+        ("because", "the API itself says so, to the plain request as well" if api else said),
+        *named(failed),
+        *times(study),
+        ("customer", paragraph(failed, code)),
+    )
+    fields: dict[str, Any] = {
+        "verdict": Verdict.FAIL if api else Verdict.INCONCLUSIVE,
+        "reason": None if api else Reason.BLOCKED,
+        "confidence": None if api else Confidence.LOW,
+    }
+    if fields["confidence"] is None:
+        del fields["confidence"]
+    return conclude(
+        study.case, code, failed, detail=rows, observed=Observed(alike, len(others)), evidence=evidence(study),
+        title="The API refuses it, however it is asked" if api else "Not the request: from here every request fails alike",
+        next_test=None if api else "the same request from another network, and with another key",
+        **fields,
+    )  # fmt: skip
+
+
+def _kinds(study: Study) -> int:
+    return len({call.trial.label for call in study.every})
+
+
+def cannot(study_case: Any, said: str, reason: Reason = Reason.TOO_FEW) -> Finding:
+    """Nothing was asked, or nothing answered."""
+    rows = ((OUTCOME, f"{CANNOT}: {said}"),)
+    return conclude(
+        study_case, "not_measured", layer=Layer.PROBE, reason=reason, detail=rows,
+        title=f"It could not be found out: {said}",
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""What is told of a request that does not fail here?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probes.kinds.conclude import conclude
+from probes.kinds.reproduction.outcome import NOT_REPRODUCED, OUTCOME
+from probes.kinds.reproduction.rows import evidence
+from probes.kinds.words import listed, named, shown
+from probes.model import Layer, Observed, Verdict
+
+if TYPE_CHECKING:
+    from probes.kinds.reproduction.study import Study
+    from probes.model import Exchange, Finding
+
+
+def not_reproduced(study: Study, idled: str | None = None) -> Finding:
+    """With what may differ between who told it and us. `idled`: what was tried of connections."""
+    last = next(call.last for call in reversed(study.every) if call.last is not None)
+    asked = [call for call in study.every if call.last is not None]
+    clients = list(dict.fromkeys(call.trial.client for call in asked))
+    rows = [
+        (OUTCOME, f"{NOT_REPRODUCED} in {len(asked)}"),
+        ("seen", f"{shown(last)} through {listed(clients)}"),
+        *([("told", f"they got {study.told.seen}")] if study.told.seen else []),
+        ("may differ", "; ".join(_differences(study, last))),
+        *([("idle", idled)] if idled else []),
+        *named(last),
+    ]
+    layer = last.attribution.layer if last.attribution is not None else Layer.UNKNOWN
+    return conclude(
+        study.case, "ok", last, verdict=Verdict.PASS, detail=tuple(rows), observed=Observed(0, len(asked)),
+        title="Not reproduced: the request as told does not fail here", layer=layer,
+        advice="Ask who met it for the time with its zone, the whole answer with its headers, and the output of curl -v from "
+        "their network; then ask again from there.",
+        next_test="the same request from the network of who met it",
+        evidence=evidence(study),
+    )  # fmt: skip
+
+
+def _differences(study: Study, last: Exchange) -> list[str]:
+    """Between them and us, as far as one side is known."""
+    told, ours = study.told, last.conditions
+    made = last.attribution.extracted if last.attribution is not None else {}
+    family = ours.get("family")
+    ours_is = [
+        *([study.case.target.vantage] if study.case.target.vantage else []),
+        *([f"IPv{family}"] if family else []),
+        *([f"location {made['colo']}"] if made.get("colo") else []),
+    ]
+    network = f"ours is {listed(ours_is)}, " if ours_is else ""
+    found = [f"the network: {network}theirs is not known", "the time"]
+    version = study.case.client(last_client(study)).version
+    said = f"{told.client} {told.version or 'of a version that was not told'}" if told.client else "not told"
+    found.append(f"the client: theirs {said}, ours {last_client(study)}{f' {version}' if version else ''}")
+    spoken = ours.get("http_version")
+    if told.http_version is None:
+        found.append(f"the version of HTTP: theirs was not told, ours {spoken or '1.1'}")
+    if told.family is not None and family is not None and told.family != family:
+        found.append(f"the address family: theirs IPv{told.family}, ours IPv{family}")
+    if told.digests:
+        names = listed([name for name, _ in told.digests])
+        found.append(f"the value of {names}, which was taken out of what was told")
+    if told.secrets:
+        found.append("the key, where ours is another")
+    return found
+
+
+def last_client(study: Study) -> str:
+    return study.every[-1].trial.client

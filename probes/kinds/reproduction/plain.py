@@ -1,0 +1,79 @@
+"""How is the same endpoint asked plainly?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from probes.api_paths import ENDPOINTS, endpoint
+from probes.kinds.reproduction.draft import Draft
+
+if TYPE_CHECKING:
+    from probes.model import Case
+
+_KEPT = frozenset(
+    {"authorization", "x-api-key", "api-key", "x-goog-api-key", "anthropic-version", "content-type", "host"}
+)
+"""What a plain request needs as well: the key, and what the API asks for."""
+_CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_CAP = 16
+_AGENTS = {"curl": "curl/{}", "httpx": "python-httpx/{}"}
+_VERSIONS = {"curl": "8.14.1", "httpx": "0.28.1"}
+"""Announced where the case does not know the one that is here."""
+
+
+def plainly(case: Case, failing: Draft, client: str, model: str | None = None) -> Draft:
+    """As curl's manual would have it: the key, its own user agent, a greeting."""
+    kept = tuple(
+        (name, "application/json" if name.lower() == "content-type" and failing.fields else value)
+        for name, value in failing.headers
+        if name.lower() in _KEPT
+    )
+    agent = ("User-Agent", agent_of(case, "curl"))
+    return Draft(
+        client,
+        failing.route,
+        failing.method,
+        plain_path(failing.path),
+        (agent, ("Accept", "*/*"), *kept),
+        failing.raw,
+        _greeting(case, failing, model),
+    )
+
+
+def agent_of(case: Case, name: str) -> str:
+    version = next((client.version for client in case.clients if client.name == name), None)
+    return _AGENTS[name].format(version or _VERSIONS[name])
+
+
+def plain_path(told: str) -> str:
+    """Without query, doubled slashes, doubled versions, a slash at the end and capitals, where that is an API's path."""
+    path = told.partition("?")[0]
+    plain = re.sub(r"(/v1)(?=/v1(/|$))", "", re.sub(r"/{2,}", "/", path)).rstrip("/")
+    known = endpoint(plain) or endpoint(plain.lower())
+    if known is None:
+        return path
+    end = next(end for end in ENDPOINTS if plain.lower().endswith(end)) if endpoint(plain) is None else ""
+    return plain[: len(plain) - len(end)] + end if end else plain
+
+
+def _greeting(case: Case, failing: Draft, model: str | None) -> dict[str, Any] | None:
+    """Of a body in a form that is known; any other stays as it is."""
+    known = endpoint(failing.path) or endpoint(plain_path(failing.path))
+    fields = failing.fields
+    if known is None or fields is None or known.dialect not in _GREETINGS:
+        return dict(fields) if fields is not None else None
+    said = _GREETINGS[known.dialect]
+    caps = {name: _CAP for name in _CAPS if name in fields}
+    if known.dialect == "anthropic.messages":
+        caps = {"max_tokens": _CAP}
+    return {"model": model or fields.get("model", case.target.model), **said, **caps}
+
+
+_HELLO = {"messages": [{"role": "user", "content": "Hi."}]}
+_GREETINGS: dict[str | None, dict[str, Any]] = {
+    "openai.chat": _HELLO,
+    "anthropic.messages": _HELLO,
+    "openai.responses": {"input": "Hi."},
+    "openai.completions": {"prompt": "Hi."},
+}

@@ -1,0 +1,167 @@
+"""How are a cause and what was asked of it said in words?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probes.kinds.reproduction.parts import STACK, UA
+from probes.kinds.words import listed
+from probes.model import Factor
+from probes.twins import wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from probes.kinds.reproduction.evidence import Tally
+    from probes.kinds.reproduction.refine import Refined
+    from probes.kinds.reproduction.study import Study
+
+_SHOWN = 80
+"""Characters of a value or a text; of longer ones the beginning and the end."""
+_WHY = {
+    "budget": "the budget of requests is used up",
+    "paused": "the server asked for a pause",
+    "silent": "what came back said nothing of the question",
+    "unavailable": "nothing answered any more",
+    "interrupted": "it was interrupted",
+    "not_recorded": "the stored run does not hold it",
+}
+_ORDER = (Factor.SIZE, Factor.BODY, Factor.STREAM, Factor.USER_AGENT, Factor.SDK_HEADERS)
+"""Of a cause of several factors the one that is named."""
+
+
+def halted(why: str | None) -> str:
+    return _WHY.get(why or "", f"it ended early ({why})")
+
+
+def score(tally: Tally) -> str:
+    return f"{tally.k} of {tally.n}"
+
+
+def rate(tally: Tally) -> str:
+    low, high = wilson(tally.k, tally.n)
+    return f"{tally.k} of {tally.n} times ({low:.0%} to {high:.0%} with 95 % confidence)"
+
+
+def short(text: str) -> str:
+    if len(text) <= _SHOWN:
+        return repr(text)
+    half = _SHOWN // 2
+    return f"{text[:half]!r} … {text[-half:]!r}, {len(text):,} characters"
+
+
+def factor(study: Study, refined: Refined) -> Factor | None:
+    """Of the closed list; what none of it fits is none."""
+    assert study.composer is not None
+    known = study.composer.every()
+    found = {known[name].factor for name in refined.cause.parts}
+    if refined.size is not None and refined.turns is None:
+        found = (found - {Factor.BODY}) | {Factor.SIZE}
+    if Factor.TLS in found and not study.told.url.lower().startswith("https:"):
+        found = (found - {Factor.TLS}) | {Factor.CLIENT}
+    if len(found) == 1:
+        return found.pop()
+    return next((one for one in _ORDER if one in found), None)
+
+
+def named(study: Study, refined: Refined) -> str:
+    """The cause in a few words, each part with what was found inside of it."""
+    whats = [_part(study, refined, name) for name in _sorted(study, refined)]
+    return whats[0] if len(whats) == 1 else f"{listed(whats)}, together only"
+
+
+def _sorted(study: Study, refined: Refined) -> list[str]:
+    assert study.composer is not None
+    return [name for name in study.composer.names if name in refined.cause.parts]
+
+
+def _part(study: Study, refined: Refined, name: str) -> str:
+    assert study.composer is not None
+    part = study.composer.every()[name]
+    inside = refined.inside.get(name)
+    said = "the user agent" if name == "user agent" else name
+    if name == STACK:
+        return _stack(study, refined)
+    if name.startswith("header ") and (value := study.composer.failing.header(name.removeprefix("header "))):
+        said = f"the header {name.removeprefix('header ')}: {short(value)}"
+    elif name.startswith("headers "):
+        said = f"the {name}"
+    elif name == "user agent":
+        said = f"the user agent {short(study.composer.failing.header(UA) or '')}"
+    elif name in {"path", "query", "method"}:
+        said = _line(study, name)
+    if inside:
+        return _inside(sorted(inside), said)
+    return _body(refined, said) if part.at is not None else _value(study, name, said)
+
+
+def _inside(names: Sequence[str], said: str) -> str:
+    """What of a part suffices."""
+    agent = [name.removesuffix(" in the user agent") for name in names if name.endswith(" in the user agent")]
+    if agent:
+        return f"the {listed(agent)} in {said}"
+    return f"{listed(names)}, of {said}"
+
+
+def _line(study: Study, name: str) -> str:
+    assert study.composer is not None
+    failing, passing = study.composer.failing, study.composer.passing
+    if name == "method":
+        return f"the method {failing.method}"
+    (path, _, query), (plain, _, _) = failing.path.partition("?"), passing.path.partition("?")
+    if name == "query":
+        return f"the query {short(query)}"
+    return f"the path {short(path)} instead of {short(plain)}{_form(path, plain)}"
+
+
+def _form(path: str, plain: str) -> str:
+    forms = {
+        "a doubled slash": "//" in path and "//" not in plain,
+        "a slash at the end": path.endswith("/") and not plain.endswith("/"),
+        "capitals": path.lower() != path and path.lower() == plain.lower(),
+        "a doubled /v1": "/v1/v1" in path and "/v1/v1" not in plain,
+    }
+    found = [form for form, is_there in forms.items() if is_there]
+    return f" ({listed(found)})" if found else ""
+
+
+def _value(study: Study, name: str, said: str) -> str:
+    assert study.composer is not None
+    fields = study.composer.failing.fields or {}
+    key = name.removeprefix("field ")
+    if name.startswith("field ") and key in fields and not isinstance(fields[key], (dict, list)):
+        return f"the field {key}: {fields[key]!r}"
+    return said
+
+
+def _stack(study: Study, refined: Refined) -> str:
+    fails, passes = refined.stacks
+    told = f"refused over {listed(fails)}, let pass over {listed(passes)}" if fails and passes else ""
+    what = "TLS" if study.told.url.lower().startswith("https:") else "how it writes to the connection"
+    return f"the client's own stack ({what}), no header: the same bytes are {told or 'let pass by another'}"
+
+
+def _body(refined: Refined, said: str) -> str:
+    if refined.turns is not None:
+        size = f", {refined.size[1]:,} bytes" if refined.size else ""
+        return (
+            f"what adds up in the conversation: it fails from turn {refined.turns} on{size}; that turn alone passes, "
+            "as do the turns before it and neutral text of the same size"
+        )
+    if refined.size is not None:
+        low, high = refined.size
+        return f"the size of the body, whatever it says ({low:,} bytes pass, {high:,} don't)"
+    if refined.structure:
+        return f"{said}, by its structure: with neutral text in it, it fails as well"
+    if refined.piece is not None:
+        return f"text in the {said}: {short(refined.piece)} suffices"
+    if refined.opaque is not None:
+        return (
+            f"the content of the {said}: neutral text of the same size passes (not taken apart, since the target is not "
+            "marked as owned)"
+        )
+    return f"something in the {said}"
+
+
+def suspects(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:8])} and {len(names) - 8} more"

@@ -1,0 +1,71 @@
+"""How does a told request become a run?"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets as entropy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from probes import config
+from probes.conduct import Order, Plan, available, carried_out
+from probes.errors import UsageError
+from probes.kinds import KINDS
+from probes.kinds.reproduction.outcome import KIND
+from probes.model import Case, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from probes.clock import Clock
+    from probes.complaint import Told
+    from probes.credentials import Secrets
+    from probes.model import Client, Run, Sink, Target
+
+SUITE = "repro"
+
+
+def ask(
+    told: Told,
+    target: Target,
+    route: str,
+    secrets: Secrets,
+    *,
+    clock: Clock,
+    seed: int | None = None,
+    sinks: Sequence[Sink] = (),
+) -> Run:
+    """The run of one case. Raises UsageError, before anything is sent, where no client here can ask it."""
+    drawn = entropy.randbelow(2**31) if seed is None else seed
+    case, skipped = _case(told, target, route, drawn)
+    case = replace(case, keyed=target.key_env is None or secrets.has_key(target), time_scale=clock.scale)
+    order = Order((SUITE,), target, seed=drawn, cases=(case.id,), clock=clock)
+    return carried_out(Plan((SUITE,), (case,), tuple(skipped), drawn), order, secrets, sinks)
+
+
+def _case(told: Told, target: Target, route: str, seed: int) -> tuple[Case, list[Skipped]]:
+    spec = KINDS[KIND]
+    params = {**spec.defaults, "told": told}
+    if target.budget.requests is not None:
+        params["budget"] = min(int(params["budget"]), target.budget.requests)
+    name = f"{SUITE}/{KIND}/request={digest(told)}"
+    case = Case(name, SUITE, KIND, target, _clients(told, target), route, params, seed)
+    skipped: list[Skipped] = []
+    ready = available(case, skipped)
+    if ready is None:
+        raise UsageError(f"cannot be asked here: {'; '.join(row.reason for row in skipped)}")
+    # Of the others nobody asked for any by name.
+    return ready, [row for row in skipped if row.client in {None, told.client}]
+
+
+def digest(told: Told) -> str:
+    """The same for the same request, whoever told it and when."""
+    said = repr((told.method, told.url, told.headers, told.body))
+    return hashlib.sha256(said.encode()).hexdigest()[:8]
+
+
+def _clients(told: Told, target: Target) -> tuple[Client, ...]:
+    """The one that sent it first, then every one that is the software itself."""
+    known = [one for one in config.clients().values() if one.api in {None, target.api}]
+    first = [one for one in known if one.name == told.client]
+    return tuple(dict.fromkeys([*first, *(one for one in known if one.kind != "emulated")]))
