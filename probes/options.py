@@ -79,9 +79,7 @@ def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
         "--once", action="store_true", help="every entry once, whenever it is due, and end; for a cron job"
     )
     parser.add_argument("--entry", action="append", metavar="NAME", help="with --once, only this; repeatable")
-    parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="instead of the file's, for the page and metrics"
-    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help="of page and metrics, not the file's")
     parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
 
 
@@ -143,9 +141,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "report", "show a stored run again, or how targets did since a time and what is wrong now"
     )
-    parser.add_argument(
-        "run", nargs="?", metavar="RUN", help="its id, a file, or a bundle, which is judged again"
-    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="its id, a file or a bundle")
     parser.add_argument(
         "--since",
         metavar="TIME",
