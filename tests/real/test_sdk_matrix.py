@@ -71,8 +71,8 @@ def test_every_version_runs_as_itself(matrix):
     """Python's from 0.28 on and Node's: each announces the version that was asked for, and its bytes and times are known."""
     run = matrix((*PYTHON, *NODE), more=("--sdk", EARLY, "--sdk", "openai==1.99.99"))
     assert run["verdict"] == "pass", [f["title"] for f in run["findings"] if f["verdict"] != "pass"]
-    assert [(row["client"], row["reason"][:36]) for row in run["skipped"]] == [
-        ("openai==1.99.99", "openai 1.99.99 can't be installed: N")
+    assert [(row["client"], row["reason"]) for row in run["skipped"]] == [
+        ("openai==1.99.99", "openai 1.99.99 can't be installed: there is no such version")
     ]
     said = agents(run)
     assert said.keys() == {*PYTHON, *NODE, EARLY}
