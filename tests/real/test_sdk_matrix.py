@@ -66,7 +66,7 @@ def agents(run):
     }
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_every_version_runs_as_itself(matrix):
     """Python's from 0.28 on and Node's: each announces the version that was asked for, and its bytes and times are known."""
     run = matrix((*PYTHON, *NODE), more=("--sdk", EARLY, "--sdk", "openai==1.99.99"))
@@ -91,7 +91,7 @@ def test_every_version_runs_as_itself(matrix):
     assert all(call["returned"] for call in run["calls"])
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_anthropics(matrix):
     """Their three lines and Node's."""
     run = matrix(ANTHROPIC, api="anthropic")
@@ -115,7 +115,7 @@ RULES = {
 }
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("when", "title"), RULES.values(), ids=RULES)
 def test_a_rule_for_some_versions(matrix, when, title):
     """The two versions on either side of it are named, and who refused."""
