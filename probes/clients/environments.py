@@ -271,6 +271,8 @@ def _reason(said: str) -> str:
         re.sub(r"^(?:npm (?:error|ERR!)|error:|[^\x20-\x7e]|[>\s])+", "", line).strip()
         for line in said.splitlines()
     ]
+    if any(re.search(r"[Tt]here is no version of |No matching version|notarget", line) for line in lines):
+        return "there is no such version"
     told = [line for line in lines if line and not re.match(r"code E|A complete log|hint:|404 *$", line)]
     shown = re.sub(r"\S+://\S+", "the registry", " ".join(told[:2]))
     return shown[:_SHOWN]

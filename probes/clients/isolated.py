@@ -45,6 +45,7 @@ class Sender:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
+        environments.prepare([self.client])
 
     @classmethod
     def unavailable(cls) -> str | None:
@@ -81,8 +82,8 @@ class Session:
     def send(self, trial: Trial, limits: SendLimits) -> Outcome:
         request, setting, route = trial.request, self._sender.setting, self._route
         assert isinstance(request, Ask)
-        found = environments.of(self._sender.client)
-        assert found is not None
+        if (found := environments.of(self._sender.client)) is None:
+            return absent(self._sender.client)
         heard: dict[str, Any] = {}
 
         def hear(said: dict[str, Any]) -> bool:
@@ -94,13 +95,19 @@ class Session:
         seconds = setting.clock.machine(limits.deadline) + _GRACE
         ran = program.run(command, json.dumps(job).encode(), limits, seconds, hear)
         if heard.get("e") != "result":
-            return unheard(dialect.url(setting.target, route, request), ran, stream=request.stream)
+            url = dialect.url(setting.target, route, request)
+            return unheard(url, ran, setting.clock.scale, stream=request.stream)
         if heard["version"] != found.version:
             said = f"{self._sender.client.package} {heard['version']} ran in place of {found.version}"
             return Outcome(raised=Raised("probes.WrongVersion", said))
         exchanges = tuple(to_exchange(_bytes(each), stream=request.stream) for each in heard["exchanges"])
         raised = Raised(*heard["raised"]) if heard["raised"] else None
         return Outcome(exchanges, heard["returned"], raised)
+
+
+def absent(client: Client) -> Outcome:
+    """Of a version that can't be had."""
+    return Outcome(raised=Raised("probes.Missing", environments.missing(client) or "it is not installed"))
 
 
 def told(setting: Setting, route: Route, trial: Trial, limits: SendLimits) -> dict[str, Any]:
@@ -128,13 +135,15 @@ def told(setting: Setting, route: Route, trial: Trial, limits: SendLimits) -> di
     }
 
 
-def unheard(url: str, ran: program.Ran, *, stream: bool | None) -> Outcome:
+def unheard(url: str, ran: program.Ran, scale: float, *, stream: bool | None) -> Outcome:
     """Of a program that was ended, or that ended, before it said what came of its call."""
     if ran.stopped is None:
         last = ran.complaint.splitlines()[-1:] or ["it ended without a word"]
         return Outcome(raised=Raised("probes.Died", last[0]))
-    tape = Tape(lambda: ran.elapsed, 0)
+    now = [0.0]
+    tape = Tape(lambda: now[-1], 0)
     tape.url = url
+    now.append(ran.elapsed / scale)
     tape.ended(ran.stopped)
     return Outcome((to_exchange(tape.result(), stream=stream),), None, Raised("probes.Ended", ran.stopped))
 

@@ -54,8 +54,8 @@ class Session:
     def send(self, trial: Trial, limits: SendLimits) -> Outcome:
         request, setting, route = trial.request, self._sender.setting, self._route
         assert isinstance(request, Ask)
-        found = environments.of(self._sender.client)
-        assert found is not None
+        if (found := environments.of(self._sender.client)) is None:
+            return isolated.absent(self._sender.client)
         url = dialect.url(setting.target, route, request)
         wire = Reported(url, body_limit=limits.body_bytes, scale=setting.clock.scale, streamed=request.stream)
         heard: dict[str, Any] = {}
@@ -86,7 +86,7 @@ class Session:
             said = f"{self._sender.client.package} {heard['version']} ran in place of {version}"
             return Outcome(raised=Raised("probes.WrongVersion", said))
         if "returned" not in heard and not exchanges:
-            return isolated.unheard(url, ran, stream=request.stream)
+            return isolated.unheard(url, ran, setting.clock.scale, stream=request.stream)
         raised = Raised(*heard["raised"]) if heard.get("raised") else None
         if "returned" not in heard:
             raised = Raised("probes.Ended", ran.stopped or "the limit of the body")

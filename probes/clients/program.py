@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _INHERITED = re.compile(
     r"^(PATH|HOME|TZ|LANG|LC_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|CURL_\w+|NODE_EXTRA_CA_CERTS|\w+_proxy|\w+_PROXY)$"
 )
-_START = 60.0
+_START = 180.0
 """Machine seconds that a program may take until it is ready to send, on a busy machine."""
 _SHOWN = 2000
 

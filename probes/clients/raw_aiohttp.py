@@ -5,17 +5,16 @@ Its sockets and its TLS; the headers are the trial's, in order and case.
 
 from __future__ import annotations
 
+import importlib
 import ssl
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
 
-import aiohttp
-from yarl import URL
-
 from probes.clients import Outcome, SendLimits, Setting, uses_env_proxy
 from probes.clients.as_given import Given, given
 from probes.clients.observed import observe
+from probes.clients.official_sdk import no_aiohttp
 from probes.wire import aiohttp_session
 from probes.wire.backend import FAMILIES
 from probes.wire.loop import LoopThread
@@ -30,9 +29,7 @@ class Sender:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
-    @staticmethod
-    def unavailable() -> str | None:
-        return None
+    unavailable = staticmethod(no_aiohttp)
 
     @staticmethod
     def version() -> str | None:
@@ -65,8 +62,9 @@ class Session:
         finally:
             self._loop.close()
 
-    async def _opened(self) -> aiohttp.ClientSession:
-        route = self._route
+    async def _opened(self) -> Any:
+        """Imported here, since it comes with an extra."""
+        route, aiohttp = self._route, importlib.import_module("aiohttp")
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(family=FAMILIES[route.family], ssl=self._context()),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -96,7 +94,7 @@ class Session:
             aiohttp_session.exchange(
                 self._http,
                 asked.method,
-                URL(asked.url, encoded=True),
+                importlib.import_module("yarl").URL(asked.url, encoded=True),
                 asked.headers,
                 data=asked.body or None,
                 **more,

@@ -115,6 +115,8 @@ def _compared(
         title = f"{len(good)} versions get what they ask for; not measured: {listed(left)}" if left else None
         title = title or f"all {len(good)} versions get what they ask for"
         return [conclude(case, "ok", title=title, detail=tuple(lines), **more)]
+    if len(made := {(f.layer, f.product, f.who_acts) for f in found if f.verdict is not Verdict.PASS}) == 1:
+        more["layer"], more["product"], more["who_acts"] = made.pop()
     if not good:
         more["advice"] = _NOT_THE_VERSION
     bounds = [said for group in _groups(told) if (said := _bound(group, told))]

@@ -65,6 +65,7 @@ def test_the_table_has_every_version_by_package_and_number():
         ("npm:openai", "7.59.0: completion ok, streaming ok"),
     )
     assert (table.observed.k, table.observed.n) == (1, 6)
+    assert (table.layer, table.product) == ("edge", "Cloudflare")
     assert {finding.kind for finding in found} == {"sdk_versions"}
     assert [f.client for f in found if f.code == "blocked.client"] == [PYTHON[3], PYTHON[3]]
 

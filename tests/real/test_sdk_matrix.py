@@ -66,13 +66,13 @@ def agents(run):
     }
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_every_version_runs_as_itself(matrix):
     """Python's from 0.28 on and Node's: each announces the version that was asked for, and its bytes and times are known."""
     run = matrix((*PYTHON, *NODE), more=("--sdk", EARLY, "--sdk", "openai==1.99.99"))
     assert run["verdict"] == "pass", [f["title"] for f in run["findings"] if f["verdict"] != "pass"]
-    assert [(row["client"], row["reason"][:36]) for row in run["skipped"]] == [
-        ("openai==1.99.99", "openai 1.99.99 can't be installed: N")
+    assert [(row["client"], row["reason"]) for row in run["skipped"]] == [
+        ("openai==1.99.99", "openai 1.99.99 can't be installed: there is no such version")
     ]
     said = agents(run)
     assert said.keys() == {*PYTHON, *NODE, EARLY}
@@ -82,7 +82,7 @@ def test_every_version_runs_as_itself(matrix):
         assert said[f"openai=={line}.*"].startswith(f"OpenAI/Python {line}.")
         assert said[f"openai=={line}.*"].endswith(run["versions"][f"openai=={line}.*"])
     assert said["npm:openai@7.*"] == f"OpenAI/JS {run['versions']['npm:openai@7.*']}"
-    assert "ai-sdk/" in said["npm:ai@7.*"]
+    assert "ai-sdk" in said["npm:ai@7.*"]
     assert said["fetch"] == "node"
     for exchange in run["exchanges"]:
         line = exchange["timeline"]
@@ -91,7 +91,7 @@ def test_every_version_runs_as_itself(matrix):
     assert all(call["returned"] for call in run["calls"])
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_anthropics(matrix):
     """Their three lines and Node's."""
     run = matrix(ANTHROPIC, api="anthropic")
@@ -115,7 +115,7 @@ RULES = {
 }
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("when", "title"), RULES.values(), ids=RULES)
 def test_a_rule_for_some_versions(matrix, when, title):
     """The two versions on either side of it are named, and who refused."""

@@ -69,10 +69,13 @@ function observeWrites(socket, tell) {
     const called = typeof encoding === 'function' ? encoding : done;
     const named = typeof encoding === 'string' ? encoding : undefined;
     if (chunk.length) tell('wrote', { d: bytes(chunk, named) });
-    return write.call(this, chunk, named, (error) => {
-      if (!error) tell('taken');
+    let took = false; // by the system at once: then the callback, which waits for its turn, says nothing new
+    const more = write.call(this, chunk, named, (error) => {
+      if (!error && !took) tell('taken');
       if (called) called(error);
     });
+    took = this.writableLength === 0;
+    return more;
   };
   socket.end = function (chunk, ...more) {
     if (chunk && typeof chunk !== 'function') {
