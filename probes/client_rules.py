@@ -16,6 +16,8 @@ MODES = {
     "anthropic_sdk": ("sync", "async", "aiohttp"),
     "raw_httpx": ("sync",),
     "curl": ("sync", "h2"),
+    "raw_aiohttp": ("sync",),
+    "raw_node": ("sync",),
     "emulated": ("sync",),
 }
 """Kind → the modes that it has."""

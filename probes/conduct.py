@@ -23,6 +23,7 @@ from probes.output_cap import OutputCap
 from probes.own_signatures import catalogue_for
 from probes.recall import recalled
 from probes.redact import Redactor
+from probes.reproducers import reproducible
 from probes.routed import routed
 from probes.runner import run_cases, worst
 from probes.stop import Stop
@@ -183,7 +184,7 @@ def carried_out(
     calls, findings = run_cases(planned.cases, bench)
     asked = replace(ahead, finished=_after(started, began), calls=tuple(calls), findings=tuple(findings))
     beside = order.against(asked) if order.against is not None else []
-    for finding in [*routed(calls, planned.suites[0]), *beside]:
+    for finding in reproducible([*routed(calls, planned.suites[0]), *beside], calls, planned.cases):
         findings.append(accepted(finding, order.target, bench.today))
         emit(Found(findings[-1]))
     if order.cases is None:  # of a part of the suites nobody can say that an acceptance is unused

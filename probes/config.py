@@ -127,7 +127,7 @@ def select(known: Mapping[str, Client], spec: str | Sequence[str], target: Targe
     """
     names = [spec] if isinstance(spec, str) else list(spec)
     if names in (["all"], ["genuine"]):
-        chosen = [client for client in known.values() if client.genuine or names == ["all"]]
+        chosen = [c for c in known.values() if not c.apart and (c.genuine or names == ["all"])]
     else:
         for name in names:
             if name not in known:

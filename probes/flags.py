@@ -39,6 +39,9 @@ def baseline(parser: argparse.ArgumentParser) -> None:
         help="hold it against a baseline (mark --baseline NAME), or a stored run by its id or file",
     )
     slower(parser)
+    parser.add_argument(
+        "--db", metavar="URL", help="where --baseline looks (default: edgeprobe.db where runs are kept)"
+    )
 
 
 def slower(parser: argparse.ArgumentParser) -> None:

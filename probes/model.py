@@ -243,7 +243,7 @@ class Client:
     `genuine`: the customer's own software untouched, else only its headers are imitated: then `headers` are its names
     and values in wire order and case, and `source` says where they were seen.
     `edits`: it can send an `Ask` with single headers replaced or dropped below the SDK. `control`: it may be what
-    others are measured against.
+    others are measured against. `apart`: neither of `all` nor of `genuine`, asked only where it is named.
     """
 
     name: str
@@ -256,6 +256,7 @@ class Client:
     headers: tuple[tuple[str, str], ...] = ()
     source: str | None = None
     control: bool = True
+    apart: bool = False
 
 
 Recipe = Literal["hello", "count", "ponder", "script", "tool", "invalid"]

@@ -94,9 +94,7 @@ def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
         "--once", action="store_true", help="every entry once, whenever it is due, and end; for a cron job"
     )
     parser.add_argument("--entry", action="append", metavar="NAME", help="with --once, only this; repeatable")
-    parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="instead of the file's, for the page and metrics"
-    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help="of page and metrics, not the file's")
     parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
 
 
@@ -108,9 +106,12 @@ def _mark(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--at", metavar="TIME", help="14:05, 2026-11-30T14:05:00Z or -10m, ten minutes ago (default: now)"
     )
-    parser.add_argument("--baseline", metavar="NAME", help="what was before it goes by this name from now on")
+    parser.add_argument("--baseline", metavar="NAME", help="the runs before it go by this name from now on")
     parser.add_argument("--author", metavar="WHO", help="(default: the user here)")
     parser.add_argument("--list", action="store_true", help="show the marks there are")
+    parser.add_argument(
+        "--remove", metavar="WHICH", help="take a mark back: by its text, its time, or its baseline's name"
+    )
     parser.add_argument(
         "--import",
         dest="log",
@@ -155,13 +156,11 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "report", "show a stored run again, or how targets did since a time and what is wrong now"
     )
-    parser.add_argument(
-        "run", nargs="?", metavar="RUN", help="its id, a file, or a bundle, which is judged again"
-    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="its id, a file or a bundle")
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="instead of a run: what a canary saw since then, such as 7d, 36h or 2026-11-30T14:05:00Z",
+        help="instead of a run: all that are kept since then, a canary's and others, such as 7d, 36h or 2026-11-30T14:05:00Z",
     )
     parser.add_argument("--target", metavar="NAME", help="with --since, only this one (default: all)")
     parser.add_argument(
@@ -179,14 +178,16 @@ def _compare(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "compare", "say what changed for customers between two states of a service; sends nothing"
     )
-    about = (
-        "a run's id or file, FROM..TO, a time (14:05 is this machine's), the text of a mark, or a baseline"
-    )
+    about = "a run's id or file, FROM..TO, a time (14:05 is this machine's; -10m behind --), the text of a mark, or a baseline"
     parser.add_argument("a", metavar="A", help=f"before: {about}")
     parser.add_argument(
-        "b", nargs="?", metavar="B", help="after: the same (default: what came after A, a time or a mark)"
+        "b",
+        nargs="?",
+        metavar="B",
+        help="after: the same (default: what came after A, a time, mark or baseline)",
     )
     parser.add_argument("--target", metavar="NAME", help="only runs of this target")
+    parser.add_argument("--vantage", metavar="NAME", help="only runs from there (none: those that name none)")
     flags.slower(parser)
     parser.add_argument("--json", metavar="FILE", help="the comparison as JSON; - for standard output")
     parser.add_argument("--markdown", metavar="FILE", help="the table, for a pull request")

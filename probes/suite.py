@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from pydantic import Field
 
@@ -82,8 +82,8 @@ def cases(
 ) -> tuple[list[Case], list[Skipped]]:
     """The suite's cases for a target, and what of it has to be left out.
 
-    `overrides`: the texts of `--set`, for every case whose kind has the parameter; `route` is for all cases, as in their
-    rows. `only`: the names of `--client`.
+    `overrides`: the texts of `--set`, for every case whose kind has the parameter; where rows differ in it alone, for
+    those that say it. `route` is for all cases, as in their rows. `only`: the names of `--client`.
     Raises ConfigError for a row, UsageError for a flag that is wrong.
     """
     clients = config.clients() if clients is None else clients
@@ -93,18 +93,18 @@ def cases(
     texts = dict(overrides or {})
     suite = _by_route(suite, texts.pop("route", None), target)
     _check_overrides(suite, texts, kinds)
+    apart = {key for key in texts if _tells_apart(suite, key)}
     for index, row in enumerate(suite.rows):
         said = _said(suite, index, kinds)
         defaults = kinds[row.kind]
         said |= {
             key: parameters.from_flag(f"--set {key}", text, defaults[key], _limits(row.kind, key))
             for key, text in texts.items()
-            if key in defaults
+            if key in defaults and (key not in apart or key in row.params)
         }
         name = _id(suite.name, row.kind, said)
         if name in seen:
-            problem = f"the same case as cases[{seen[name]}]; name all its clients in one row"
-            strict_yaml.refuse(problem, suite.path, suite.lines, ("cases", index))
+            _refuse_twice(suite, seen[name], index, texts)
         seen[name] = index
         chosen, left_out = _clients(suite, index, target, clients, only, name)
         skipped += left_out
@@ -205,6 +205,24 @@ def _check_overrides(suite: Suite, texts: Mapping[str, str], kinds: Kinds) -> No
     for key in texts:
         if key not in valid:
             raise UsageError(f"--set {key}: no case of {suite.name} has it{did_you_mean(key, valid)}")
+
+
+def _refuse_twice(suite: Suite, first: int, index: int, texts: Mapping[str, str]) -> NoReturn:
+    one, two = (suite.rows[number] for number in (first, index))
+    if (one.params, one.route) != (two.params, two.route):
+        said = f"cases[{first}] and cases[{index}] of {suite.name} would be the same"
+        raise UsageError(f"--set {', --set '.join(texts)}: {said}")
+    problem = f"the same case as cases[{first}]; name all its clients in one row"
+    strict_yaml.refuse(problem, suite.path, suite.lines, ("cases", index))
+
+
+def _tells_apart(suite: Suite, key: str) -> bool:
+    """Whether rows are the same but for it, and only some of them say it: for all it would make them one case."""
+    ways: dict[object, set[bool]] = {}
+    for row in suite.rows:
+        others = {name: value for name, value in row.params.items() if name != key}
+        ways.setdefault((row.kind, row.route, repr(sorted(others.items()))), set()).add(key in row.params)
+    return any(len(said) > 1 for said in ways.values())
 
 
 def _id(suite: str, kind: str, said: Mapping[str, Any]) -> str:

@@ -32,12 +32,12 @@ TARGET = {
 }  # fmt: skip
 CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--max-usd", "--seed", "--time-scale"}
 REPORTS = {"--json", "--junit", "--markdown", "--html"}
-GATE = {"--baseline", "--slower"}
+GATE = {"--baseline", "--slower", "--db"}
 FLAGS = {
     "demo": {"--json"},
     "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive", "--bundle"},
     "plan": TARGET | CHOICE | GATE,
-    "compare": {"--target", "--slower", "--json", "--markdown", "--db"},
+    "compare": {"--target", "--vantage", "--slower", "--json", "--markdown", "--db"},
     "report": REPORTS
     | {"--bundle", "--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
     "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
@@ -50,6 +50,7 @@ FLAGS = {
         "--baseline",
         "--author",
         "--list",
+        "--remove",
         "--import",
         "--account",
         "--zone",

@@ -595,6 +595,8 @@ def test_the_bundled_clients(here):
         ("httpx", "raw_httpx", "sync", None, True),
         ("curl", "curl", "sync", None, True),
         ("curl-h2", "curl", "h2", None, True),
+        ("aiohttp-py", "raw_aiohttp", "sync", None, True),
+        ("node", "raw_node", "sync", None, True),
     ]
     assert {c.kind for c in known if not c.genuine} == {"emulated"}
 

@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from probes.clock import Clock
 from probes.credentials import Secrets
@@ -26,6 +28,8 @@ KINDS = {
     "anthropic_sdk": "probes.clients.anthropic_sdk",
     "raw_httpx": "probes.clients.raw_httpx",
     "curl": "probes.clients.curl",
+    "raw_aiohttp": "probes.clients.raw_aiohttp",
+    "raw_node": "probes.clients.raw_node",
     "emulated": "probes.clients.emulated",
     "dialer": "probes.clients.dialer",
 }
@@ -119,7 +123,21 @@ def unsuited(client: Client, route: Route) -> str | None:
     spoken = "2" if client.mode == "h2" else "1.1"
     if route.http_version not in {None, spoken}:
         return f"{client.name} speaks HTTP/{spoken}, and route {route.name} is for HTTP/{route.http_version}"
+    if client.kind in _WITHOUT_PROXIES and (proxy := _proxied(route)) is not None:
+        return f"{client.name} knows no proxy, and route {route.name} goes through {proxy}"
     return None
+
+
+_WITHOUT_PROXIES = {"raw_node"}
+
+
+def _proxied(route: Route) -> str | None:
+    """What a route goes through, in words that hold no password."""
+    if route.proxy is not None:
+        return "one"
+    parts = urlsplit(route.base_url)
+    known = uses_env_proxy(route) and not proxy_bypass(parts.hostname or "") and getproxies()
+    return "that of the environment" if known and (parts.scheme in known or "all" in known) else None
 
 
 def uses_env_proxy(route: Route) -> bool:
