@@ -56,7 +56,11 @@ def _parted(text: str) -> list[str]:
     word: list[str] | None = None
     quoted, at = False, 0
     while at < len(text):
-        slashes = re.compile(r'\\+(?=")').match(text, at)
+        slashes = re.compile(r"\\+").match(text, at)
+        if slashes is not None and text[slashes.end() : slashes.end() + 1] != '"':
+            word = [*(word or []), slashes[0]]
+            at = slashes.end()
+            continue
         if slashes is not None:
             word = word or []
             word.append("\\" * (len(slashes[0]) // 2))

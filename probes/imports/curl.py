@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _CURL = re.compile(
     r"(?<![\w./-])(?:/[\w./-]+/)?curl(?:\.exe)?(?=[ \t]+(?:-|['\"$\\^]|https?:|<|[\w.-]+[.:][\w/])|[ \t]*\\\r?\n)"
 )
+_MOST, _MOST_FAULTS = 200, 8
+"""Lines that are looked at, and that can't be read: each of a hostile text may reach to its end."""
+_LONG = 4096
 _POWERSHELL = re.compile(r"\b(?:Invoke-WebRequest|Invoke-RestMethod|iwr|irm)\b", re.IGNORECASE)
 
 
@@ -52,19 +55,26 @@ def lines(text: str) -> list[Command]:
     found: list[Command] = []
     faults: list[UsageError] = []
     after = 0
+    looked = 0
     for match in _CURL.finditer(text):
         if match.start() < after:
             continue
+        looked += 1
+        if looked > _MOST:
+            raise UsageError(f"holds more than {_MOST} curl lines; cut out the one that is meant")
         try:
             made = _read(text, match.start())
         except UsageError as fault:  # may be prose that only looks like one
             faults.append(fault)
+            if len(faults) == _MOST_FAULTS:
+                break
             continue
         made.words = [_one_text(word) for word in made.words]
         while made.words and not _CURL.match(f"{made.words[0]} -"):
             made.words.pop(0)
-        if any(_is_url(word) for word in made.words[1:]):
-            found.append(made)
+        names_url = any(_is_url(word) for word in made.words[1:])
+        found += [made] if names_url else []
+        if names_url or made.end - match.start() > _LONG:  # a short one may be prose, with the line behind it
             after = made.end
     if faults and not found:
         raise faults[0]

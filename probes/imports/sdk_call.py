@@ -16,7 +16,7 @@ from probes.api_paths import ENDPOINTS
 from probes.complaint import Told, reference
 from probes.errors import UsageError, did_you_mean
 from probes.imports import private
-from probes.imports.plain import Plain, cleaned
+from probes.imports.plain import Plain, cleaned, unresolved
 from probes.imports.taken import KEY, Taken
 from probes.imports.whose import sent_by
 
@@ -130,7 +130,7 @@ def _spread(call: dict[str, Any], arguments: dict[str, Any], plain: Plain, metho
 
 def _with_key(value: str, call: dict[str, Any]) -> str:
     """The headers of the client with the key that was told; without one its place stays open."""
-    return value.replace(reference(KEY), _text(call, "api_key") or "YOUR_KEY")
+    return value.replace(reference(KEY), _text(call, "api_key") or unresolved(KEY))
 
 
 def _text(call: dict[str, Any], key: str) -> str | None:

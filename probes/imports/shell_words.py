@@ -13,7 +13,7 @@ from probes.errors import UsageError
 from probes.imports.plain import unresolved
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_BRACED = re.compile(r"\{([A-Za-z_]\w*)(?::?-([^}]*))?\}", re.ASCII)
+_BRACED = re.compile(r"\{([A-Za-z_]\w*)(?::?-([^}]{0,1000}))?\}", re.ASCII)
 _ESCAPES = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'",
     '"': '"', "?": "?",
@@ -107,8 +107,8 @@ class Reader:
         end = self._text.find("\n", at)
         return len(self._text) if end < 0 else end
 
-    def _line(self) -> int:
-        return self._text.count("\n", 0, self._at) + 1
+    def _line(self, at: int | None = None) -> int:
+        return self._text.count("\n", 0, self._at if at is None else at) + 1
 
     # --- here-documents ----------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Reader:
     def expanded(self, until: str) -> str:
         """What stands in double quotes, or in a here-document (`until` empty) up to its end."""
         parts: list[str] = []
-        began = self._line()
+        began = self._at
         while self._at < len(self._text):
             sign = self._text[self._at]
             if sign == until:
@@ -207,7 +207,7 @@ class Reader:
                 parts.append(sign)
                 self._at += 1
         if until:
-            raise UsageError(f'line {began}: a quote (") is not closed')
+            raise UsageError(f'line {self._line(began)}: a quote (") is not closed')
         return "".join(parts)
 
     def _escaped(self, quote: str) -> str:
@@ -221,7 +221,7 @@ class Reader:
 
     def _ansi(self) -> str:
         parts: list[str] = []
-        began = self._line()
+        began = self._at
         while self._at < len(self._text):
             sign = self._text[self._at]
             self._at += 1
@@ -238,7 +238,7 @@ class Reader:
                 letter = self._text[self._at : self._at + 1]
                 self._at += 1
                 parts.append(_ESCAPES.get(letter, f"\\{letter}"))
-        raise UsageError(f"line {began}: a quote ($') is not closed")
+        raise UsageError(f"line {self._line(began)}: a quote ($') is not closed")
 
     def _variable(self) -> str:
         if self._text[self._at] == "`" or self._text.startswith("$(", self._at):

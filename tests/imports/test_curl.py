@@ -196,6 +196,7 @@ REFUSED = {
     "a file of options": (f"curl -K opts {URL}", "the file of -K"),
     "two URLs": (f"curl {URL} {URL}", "names 2 URLs"),
     "two lines": (f"curl {URL}?key=abc\ncurl -d 1 {URL}", "holds 2 curl lines; say which by --entry N:\n    1  https://api.example.com"),
+    "more than anybody pastes": ("curl a.example/b\n" * 300, "holds more than 200 curl lines"),
     "a host that is a variable": ('curl "$BASE/v1/chat.completions"', "shell variable"),
     "a form and data": (f"curl -F a=1 -d b {URL}", "exclude each other"),
     "an upload": (f"curl -T x {URL}", "-X PUT --data-binary"),

@@ -104,7 +104,7 @@ def test_a_call_is_the_request_of_its_sdk(name):
         else True
     )
     agent = next(value for header, value in found.headers if header.lower() == "user-agent")
-    assert found.secrets == ("TOLD_KEY",)
+    assert (found.secrets, found.notes) == (("TOLD_KEY",), ())
     if name == "whole":
         assert agent == "OpenAI/Python 1.40.0"
         assert ("X-Stainless-Package-Version", "1.40.0") in found.headers
