@@ -217,3 +217,5 @@ class Mark:
     """`None`: whichever it hits."""
     baseline: str | None = None
     """The name by which the runs before it can be compared with."""
+    runs: tuple[str, ...] = ()
+    """The ids of those, as they were kept when the name was given; without any they are looked up by the mark's time."""

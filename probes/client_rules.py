@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.errors import did_you_mean
+from probes.sdk_versions import PACKAGES, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,10 @@ MODES = {
     "anthropic_sdk": ("sync", "async", "aiohttp"),
     "raw_httpx": ("sync",),
     "curl": ("sync", "h2"),
+    "raw_aiohttp": ("sync",),
+    "raw_node": ("sync",),
+    "isolated": ("sync",),
+    "node_sdk": ("sync",),
     "emulated": ("sync",),
 }
 """Kind → the modes that it has."""
@@ -31,6 +36,7 @@ def problems(client: Client) -> Iterator[tuple[str, str]]:
         return
     if client.mode not in MODES[client.kind]:
         yield "mode", f"{client.kind} has no mode {client.mode!r}; it has {', '.join(MODES[client.kind])}"
+    yield from _package(client)
     if client.kind != "emulated":
         if not client.genuine:
             yield "genuine", "only a client of the kind emulated is not genuine"
@@ -46,6 +52,18 @@ def problems(client: Client) -> Iterator[tuple[str, str]]:
             "is missing: say where these headers were seen, repository and version, or how they were captured",
         )
     yield from (("headers", problem) for problem in _headers(client))
+
+
+def _package(client: Client) -> Iterator[tuple[str, str]]:
+    known = PACKAGES.get(client.kind)
+    if known is None:
+        if client.package is not None:
+            yield "package", f"goes with the kinds {' and '.join(PACKAGES)}"
+        return
+    if client.package not in known:
+        yield "package", f"must be one of {', '.join(known)}"
+    elif client.package != "fetch" and not VERSION.fullmatch(client.version or ""):
+        yield "version", "must be one version (1.40.0) or the newest of a line (1.*)"
 
 
 def _headers(client: Client) -> Iterator[str]:

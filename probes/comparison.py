@@ -77,7 +77,8 @@ class Row:
 
     `what`: "outcome", "TTFT", "TPOT", "total", "cutoff", "cached share", or what a trait is of. `before` and `after`:
     in words with their n. `effect`: of a figure the ratio of after to before with its interval. `smallest`: the ratio
-    that this many samples would have shown. `verdict`: `pass · warn · fail · inconclusive`, `why` in words.
+    that this many samples would have shown. `verdict`: `pass · warn · fail · inconclusive`, `why` in words. `better`: of
+    a pass, that it is not only as before.
     """
 
     what: str
@@ -88,6 +89,7 @@ class Row:
     why: str = ""
     effect: Figure | None = None
     smallest: float | None = None
+    better: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +106,10 @@ class Comparison:
     verdict: Verdict
     marks: tuple[Mark, ...] = ()
     left_out: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str | None:
+        """What should be known before it is read."""
+        if self.before.since > self.after.since and self.before.until > self.after.until:
+            return "the first side is the later one: what became better in time is told as worse"
+        return None

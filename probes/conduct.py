@@ -23,6 +23,7 @@ from probes.output_cap import OutputCap
 from probes.own_signatures import catalogue_for
 from probes.recall import recalled
 from probes.redact import Redactor
+from probes.reproducers import reproducible
 from probes.routed import routed
 from probes.runner import run_cases, worst
 from probes.stop import Stop
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from probes.credentials import Secrets
-    from probes.model import Case, Event, Finding, Sink, Target
+    from probes.model import Case, Client, Event, Finding, Sink, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """What was asked for on the command line. `only`: the names of `--client`; `overrides`: the texts of `--set`;
-    `cases`: ids, where not every case of the suites is wanted. `against`: what is found of the whole run beside others.
+    `cases`: ids, where not every case of the suites is wanted. `sdks`: those of `--sdk`. `against`: what is found of the whole run beside others.
     """
 
     suites: tuple[str, ...]
@@ -49,6 +50,7 @@ class Order:
     seed: int | None = None
     cases: tuple[str, ...] | None = None
     clock: Clock = field(default_factory=Clock)
+    sdks: tuple[Client, ...] = ()
     against: Callable[[Run], list[Finding]] | None = None
 
 
@@ -60,19 +62,29 @@ class Plan:
     seed: int
 
 
-def plan(order: Order, secrets: Secrets) -> Plan:
-    """The cases that a run of this order would hold; sends nothing. Raises UsageError for what is wrong in it."""
+def plan(order: Order, secrets: Secrets, *, prepare: bool = False) -> Plan:
+    """The cases that a run of this order would hold; sends nothing. `prepare`: what its clients need is installed, and
+    their versions are known. Raises UsageError for what is wrong in it.
+    """
     seed = entropy.randbelow(2**31) if order.seed is None else order.seed
-    known = config.clients()
+    known = {**config.clients(), **{client.name: client for client in order.sdks}}
     built: list[Case] = []
     skipped: list[Skipped] = []
     suites = [load_suite(name) for name in order.suites]
     for suite in suites:
         rows, left_out = cases(
-            suite, order.target, seed, clients=known, overrides=order.overrides, only=order.only
+            suite,
+            order.target,
+            seed,
+            clients=known,
+            overrides=order.overrides,
+            only=order.only,
+            sdks=order.sdks,
         )
         built += [case for case in rows if order.cases is None or case.id in order.cases]
         skipped += [row for row in left_out if order.cases is None or row.case in order.cases]
+    if prepare:
+        built = clients.prepared(built)
     ready = [available(case, skipped) for case in built]
     for case in built:
         _check_deadline(case, order.clock)
@@ -142,7 +154,7 @@ def conduct(
 
     `governor`: that of earlier runs against the same target, with the same `stop`, so that all keep to one budget.
     """
-    return carried_out(plan(order, secrets), order, secrets, sinks, stop, governor)
+    return carried_out(plan(order, secrets, prepare=True), order, secrets, sinks, stop, governor)
 
 
 def carried_out(
@@ -183,7 +195,7 @@ def carried_out(
     calls, findings = run_cases(planned.cases, bench)
     asked = replace(ahead, finished=_after(started, began), calls=tuple(calls), findings=tuple(findings))
     beside = order.against(asked) if order.against is not None else []
-    for finding in [*routed(calls, planned.suites[0]), *beside]:
+    for finding in reproducible([*routed(calls, planned.suites[0]), *beside], calls, planned.cases):
         findings.append(accepted(finding, order.target, bench.today))
         emit(Found(findings[-1]))
     if order.cases is None:  # of a part of the suites nobody can say that an acceptance is unused
@@ -259,7 +271,7 @@ def versions(chosen: Sequence[Case]) -> dict[str, str]:
     """What ran: the probe, its interpreter, and the software behind each client."""
     found = {"edgeprobe": __version__, "python": platform.python_version()}
     for client in {client.name: client for case in chosen for client in case.clients}.values():
-        found[client.name] = client.version or clients.sender_class(client).version() or "unknown"
+        found[client.name] = clients.sender_class(client).version() or client.version or "unknown"
     return found
 
 

@@ -121,17 +121,19 @@ def clients(path: Path | None = None) -> dict[str, Client]:
 
 
 def select(known: Mapping[str, Client], spec: str | Sequence[str], target: Target) -> tuple[Client, ...]:
-    """The clients that `spec` (`genuine`, `all`, a name, names) means, without SDKs of another API.
+    """The clients that `spec` (`genuine`, `all`, `sdks`, a name, names) means, without SDKs of another API.
 
     Raises UsageError with the nearest valid name.
     """
     names = [spec] if isinstance(spec, str) else list(spec)
-    if names in (["all"], ["genuine"]):
-        chosen = [client for client in known.values() if client.genuine or names == ["all"]]
+    if names == ["sdks"]:
+        chosen = [client for client in known.values() if client.package is not None]
+    elif names in (["all"], ["genuine"]):
+        chosen = [c for c in known.values() if not c.apart and (c.genuine or names == ["all"])]
     else:
         for name in names:
             if name not in known:
-                words = {"all", "genuine"} if len(names) == 1 else set[str]()
+                words = {"all", "genuine", "sdks"} if len(names) == 1 else set[str]()
                 raise UsageError(f"client {name!r} is not known{did_you_mean(name, words | known.keys())}")
         chosen = [known[name] for name in dict.fromkeys(names)]
     return tuple(client for client in chosen if client.api in {None, target.api})

@@ -145,6 +145,16 @@ def time_of_day(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def span_in_words(since: datetime, until: datetime) -> str:
+    """`2026-11-30 09:52 to 09:58 UTC`: with seconds within a minute, and the day again where it is another."""
+    first, last = since.astimezone(UTC), until.astimezone(UTC)
+    same = first != last and f"{first:%Y-%m-%d %H:%M}" == f"{last:%Y-%m-%d %H:%M}"
+    clock = "%H:%M:%S" if same else "%H:%M"
+    day = "" if first.date() == last.date() else "%Y-%m-%d "
+    end = "" if first == last else f" to {last.strftime(day + clock)}"
+    return f"{first.strftime(f'%Y-%m-%d {clock}')}{end} UTC"
+
+
 # --- findings, calls, exchanges --------------------------------------------------------------------------
 
 

@@ -39,6 +39,9 @@ def baseline(parser: argparse.ArgumentParser) -> None:
         help="hold it against a baseline (mark --baseline NAME), or a stored run by its id or file",
     )
     slower(parser)
+    parser.add_argument(
+        "--db", metavar="URL", help="where --baseline looks (default: edgeprobe.db where runs are kept)"
+    )
 
 
 def slower(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +105,13 @@ def target(parser: argparse.ArgumentParser) -> None:
 def choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client", action="append", metavar="NAME", help="only this client; repeatable")
     parser.add_argument(
+        "--sdk",
+        action="append",
+        default=[],
+        metavar="VERSION",
+        help="ask through this version of an SDK as well: openai==1.40.0, anthropic==0.*, npm:openai@6.49.0; repeatable",
+    )
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -125,13 +135,31 @@ def budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def complaint(parser: argparse.ArgumentParser) -> None:
+def repro(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit codes: 1 REPRODUCED, STILL, CHANGED; 0 NOT REPRODUCED, FIXED; 3 CANNOT; 2 a mistake in the call. Without --target "
+        "the URL of the request is the target. Secrets are taken out of what is given at once; of this machine's variables "
+        "only those are sent that --key-env, --header or the target name."
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a bundle, or a text in any of these forms; - for standard input",
+    )
     group = parser.add_argument_group("the request, as somebody told it; - for standard input")
     group.add_argument("--curl", metavar="FILE", help="a curl line, as people write it or browsers copy it")
     group.add_argument("--har", metavar="FILE", help="a HAR file of a browser or a proxy")
     group.add_argument("--request", metavar="FILE", help="HTTP as on the wire: request line, headers, body")
     group.add_argument("--sdk-call", metavar="FILE", help="an SDK's call or its arguments, as JSON")
     group.add_argument("--entry", type=int, metavar="N", help="which of several it holds, from 1")
+    target(parser)
+    budget(parser)
+    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
+    parser.add_argument("--time-scale", type=scale, default=1.0, metavar="X", help=SCALE_HELP)
+    reports(parser)
+    bundle(parser)
+    parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
 
 
 def during(parser: argparse.ArgumentParser) -> None:

@@ -243,7 +243,8 @@ class Client:
     `genuine`: the customer's own software untouched, else only its headers are imitated: then `headers` are its names
     and values in wire order and case, and `source` says where they were seen.
     `edits`: it can send an `Ask` with single headers replaced or dropped below the SDK. `control`: it may be what
-    others are measured against.
+    others are measured against. `apart`: neither of `all` nor of `genuine`, asked only where it is named.
+    `package`: of an SDK that is installed for it in `version`, which may be the newest of a line (`1.*`).
     """
 
     name: str
@@ -256,6 +257,8 @@ class Client:
     headers: tuple[tuple[str, str], ...] = ()
     source: str | None = None
     control: bool = True
+    apart: bool = False
+    package: str | None = None
 
 
 Recipe = Literal["hello", "count", "ponder", "script", "tool", "invalid"]

@@ -15,6 +15,24 @@ AHEAD = timedelta(minutes=1)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(?::\d\d)?)([.,]\d+)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?", re.ASCII)
 _DAY = timedelta(days=1)
+UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
+
+
+def duration(text: object) -> timedelta:
+    """`5m`, `90s`, `1h30m`, `2d`. Raises ValueError with what would be right."""
+    found = _DURATION.fullmatch(text) if isinstance(text, str) and text else None
+    if found is None:
+        raise ValueError("must be a duration, such as 30s, 5m, 1h30m or 2d")
+    seconds = sum(int(n) * unit for n, unit in zip(found.groups(), UNITS.values(), strict=True) if n)
+    if not seconds:
+        raise ValueError("must be more than 0s")
+    return timedelta(seconds=seconds)
+
+
+def ago(text: str, now: datetime) -> datetime:
+    """Of `-10m` or `10m`, in UTC. Raises ValueError or OverflowError."""
+    return (now - duration(text.removeprefix("-"))).astimezone(UTC)
 
 
 def moment(text: str, now: datetime) -> datetime | None:

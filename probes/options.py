@@ -13,7 +13,7 @@ from probes.parser import Parser
 if TYPE_CHECKING:
     import argparse
 
-SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst"
+SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst, sdk-matrix"
 """The bundled ones; listed here because reading them takes YAML."""
 
 
@@ -28,24 +28,9 @@ def parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"edgeprobe {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     for add in (
-        _demo,
-        _run,
-        _plan,
-        _watch,
-        _mark,
-        _during,
-        _repro,
-        _report,
-        _compare,
-        _classify,
-        _calibrate,
-        _explain,
-        _clients,
-        _validate,
-        _init,
-        _lab,
-        _store,
-    ):
+        _demo, _run, _plan, _watch, _mark, _during, _repro, _report, _compare, _classify,
+        _calibrate, _explain, _clients, _validate, _init, _lab, _store,
+    ):  # fmt: skip
         add(commands)
     return parser
 
@@ -94,9 +79,7 @@ def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
         "--once", action="store_true", help="every entry once, whenever it is due, and end; for a cron job"
     )
     parser.add_argument("--entry", action="append", metavar="NAME", help="with --once, only this; repeatable")
-    parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="instead of the file's, for the page and metrics"
-    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help="of page and metrics, not the file's")
     parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
 
 
@@ -108,9 +91,12 @@ def _mark(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--at", metavar="TIME", help="14:05, 2026-11-30T14:05:00Z or -10m, ten minutes ago (default: now)"
     )
-    parser.add_argument("--baseline", metavar="NAME", help="what was before it goes by this name from now on")
+    parser.add_argument("--baseline", metavar="NAME", help="the runs before it go by this name from now on")
     parser.add_argument("--author", metavar="WHO", help="(default: the user here)")
     parser.add_argument("--list", action="store_true", help="show the marks there are")
+    parser.add_argument(
+        "--remove", metavar="WHICH", help="take a mark back: by its text, its time, or its baseline's name"
+    )
     parser.add_argument(
         "--import",
         dest="log",
@@ -146,41 +132,20 @@ def _during(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _repro(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = _command(
-        commands, "repro", "ask a customer's request again, and say whether it fails here, too, and why"
+    flags.repro(
+        _command(commands, "repro", "ask a customer's request again, and say whether it fails here, too")
     )
-    parser.epilog = (
-        "Exit codes: 1 REPRODUCED, STILL, CHANGED · 0 NOT REPRODUCED, FIXED · 3 CANNOT · 2 a mistake in the call. Secrets are "
-        "taken out of what is given at once; of this machine's variables only those that --key-env, --header or the target "
-        "name are sent."
-    )
-    parser.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="a bundle, or a text in any of these forms; - for standard input",
-    )
-    flags.complaint(parser)
-    flags.target(parser)
-    flags.budget(parser)
-    parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
-    parser.add_argument("--time-scale", type=flags.scale, default=1.0, metavar="X", help=flags.SCALE_HELP)
-    flags.reports(parser)
-    flags.bundle(parser)
-    parser.add_argument("--no-store", action="store_true", help="do not keep the run in ./reports")
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "report", "show a stored run again, or how targets did since a time and what is wrong now"
     )
-    parser.add_argument(
-        "run", nargs="?", metavar="RUN", help="its id, a file, or a bundle, which is judged again"
-    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="its id, a file or a bundle")
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="instead of a run: what a canary saw since then, such as 7d, 36h or 2026-11-30T14:05:00Z",
+        help="instead of a run: all that are kept since then, a canary's and others, such as 7d, 36h or 2026-11-30T14:05:00Z",
     )
     parser.add_argument("--target", metavar="NAME", help="with --since, only this one (default: all)")
     parser.add_argument(
@@ -198,14 +163,16 @@ def _compare(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = _command(
         commands, "compare", "say what changed for customers between two states of a service; sends nothing"
     )
-    about = (
-        "a run's id or file, FROM..TO, a time (14:05 is this machine's), the text of a mark, or a baseline"
-    )
+    about = "a run's id or file, FROM..TO, a time (14:05 is this machine's; -10m behind --), the text of a mark, or a baseline"
     parser.add_argument("a", metavar="A", help=f"before: {about}")
     parser.add_argument(
-        "b", nargs="?", metavar="B", help="after: the same (default: what came after A, a time or a mark)"
+        "b",
+        nargs="?",
+        metavar="B",
+        help="after: the same (default: what came after A, a time, mark or baseline)",
     )
     parser.add_argument("--target", metavar="NAME", help="only runs of this target")
+    parser.add_argument("--vantage", metavar="NAME", help="only runs from there (none: those that name none)")
     flags.slower(parser)
     parser.add_argument("--json", metavar="FILE", help="the comparison as JSON; - for standard output")
     parser.add_argument("--markdown", metavar="FILE", help="the table, for a pull request")

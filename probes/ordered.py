@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from probes.config import assignments, load_target, target_from_flags
 from probes.errors import UsageError
+from probes.sdk_versions import sdks
 from probes.target_flags import refuse_scaled
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def order(arguments: Namespace) -> Order:
         only=tuple(arguments.client) if arguments.client else None,
         overrides=assignments("--set", arguments.set, "KEY=VALUE"),
         seed=arguments.seed,
+        sdks=sdks(arguments.sdk),
         clock=Clock(arguments.time_scale),
     )
 

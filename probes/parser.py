@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2
-_TIMES, _AGO = frozenset({"--at", "--since"}), re.compile(r"-\d\w*", re.ASCII)
+_TIMES, _AGO = frozenset({"--at", "--since", "--remove"}), re.compile(r"-\d\w*", re.ASCII)
 
 
 class Parser(argparse.ArgumentParser):

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from probes.clients import dialect
 from probes.complaint import Told, reference
-from probes.credentials import made_up_key
-from probes.model import Ask, Dial, Layer, Reproduce, Verdict
+from probes.credentials import PLACEHOLDER, made_up_key
+from probes.model import Dial, Layer, Raw, Reproduce, Verdict
+from probes.redact import REDACTED
 from probes.written import as_curl, as_sdk_line, of_exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from probes.model import Call, Case, Exchange, Finding, Route
 
@@ -75,7 +76,9 @@ def _reproduce(finding: Finding, name: str, calls: Sequence[Call], cases: Sequen
 
 
 def _requests(finding: Finding, calls: Sequence[Call], cases: Sequence[Case]) -> Iterator[tuple[Call, Told]]:
-    """The failing one first: that of the variant, else one of the evidence that was told of with the same code."""
+    """The failing one first: that of the variant, else one of the evidence that was told of with the same code. What has no
+    exchange of its own, such as a latency, is shown by any request that it is of.
+    """
     of_case = {case.id: case for case in cases}
     by_id = {exchange.id: (exchange, call) for call in calls for exchange in call.exchanges}
     seen = [by_id[one] for one in finding.evidence if one in by_id]
@@ -84,20 +87,29 @@ def _requests(finding: Finding, calls: Sequence[Call], cases: Sequence[Case]) ->
     ]
     rows = [by_id[finding.variant]] if finding.variant in by_id else []
     for exchange, call in [*rows, *alike, *reversed(seen)]:
-        case = of_case.get(call.case)
-        said = case and (of_exchange(exchange, call, case) or _of_dial(exchange, call, case))
-        if said:
+        if (said := _written(exchange, call, of_case)) is not None:
             yield call, said
-    for call in calls:
-        case = of_case.get(call.case)
-        if call.case == finding.case and not call.exchanges and call.raised is not None and case is not None:
-            said = _unsent(call, case)
-            if said is not None and finding.client in {None, call.trial.client}:
-                yield call, said
+    for call in sorted(
+        calls, key=lambda call: bool(call.exchanges)
+    ):  # what a client refused to send comes first
+        theirs = finding.case == call.case or finding.case not in of_case
+        if not theirs or finding.client not in {None, call.trial.client} or call.not_sent is not None:
+            continue
+        if (said := _written(call.last, call, of_case)) is not None:
+            yield call, said
+
+
+def _written(exchange: Exchange | None, call: Call, cases: Mapping[str, Case]) -> Told | None:
+    case = cases.get(call.case)
+    if case is None:
+        return None
+    if exchange is not None and exchange.request.method:
+        return of_exchange(exchange, call, case)
+    return (exchange and _of_dial(exchange, call, case)) or _unsent(call, case)
 
 
 def _of_dial(exchange: Exchange, call: Call, case: Case) -> Told | None:
-    """A connection without a request: any request shows whether there is one."""
+    """Any request shows whether there is a connection."""
     asked, route = call.trial.request, case.target.routes.get(call.trial.route)
     if not isinstance(asked, Dial) or route is None:
         return None
@@ -105,7 +117,7 @@ def _of_dial(exchange: Exchange, call: Call, case: Case) -> Told | None:
     to = f"[{where}]" if isinstance(where, str) and ":" in where else where
     connect_to = f"{to}:{_port(route, exchange.request.url)}" if isinstance(to, str) else route.connect_to
     return Told(
-        "GET", f"{exchange.request.url}/", (), b"", "bundle", family=asked.family, connect_to=connect_to
+        "GET", f"{exchange.request.url}/", (), b"", "curl", family=asked.family, connect_to=connect_to
     )
 
 
@@ -119,19 +131,29 @@ def _port(route: Route, url: str) -> str:
 def _unsent(call: Call, case: Case) -> Told | None:
     """What a client that sent nothing had been asked for."""
     asked, route = call.trial.request, case.target.routes.get(call.trial.route)
-    if not isinstance(asked, Ask) or route is None:
+    if isinstance(asked, Dial) or route is None:
         return None
     own = case.target.key_env
-    key = made_up_key(case.target.api) if asked.key == "made_up" else reference(own) if own else "EMPTY"
+    key = made_up_key(case.target.api) if asked.key == "made_up" else reference(own) if own else PLACEHOLDER
     header = ("x-api-key", key) if case.target.api == "anthropic" else ("authorization", f"Bearer {key}")
-    method = dialect.method(asked)
+    if isinstance(asked, Raw):
+        method, url, body = asked.method, dialect.raw_url(route, asked), asked.body
+        headers = (*asked.headers, *([header] if asked.key is not None else []))
+    else:
+        method, url = dialect.method(asked), dialect.url(case.target, route, asked)
+        body = dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b""
+        headers = (("content-type", "application/json"), header)
+    if REDACTED in f"{url}{headers}" or REDACTED.encode() in body:
+        return None
     return Told(
         method,
-        dialect.url(case.target, route, asked),
-        (("content-type", "application/json"), header),
-        dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b"",
-        "bundle",
+        url,
+        headers,
+        body,
+        "curl",
         client=call.trial.client,
+        family=route.family,
         connect_to=route.connect_to,
-        secrets=(own,) if own else (),
+        proxy=route.proxy,
+        secrets=(*(asked.secrets if isinstance(asked, Raw) else ()), *([own] if own else [])),
     )

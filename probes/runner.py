@@ -64,9 +64,10 @@ def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Fi
     try:
         findings = drive(KINDS[case.kind].flow(case), hearing)
         findings += passive(case, heard, {finding.code for finding in findings})
+        findings = reproducible(findings, heard, [case])
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
         return [bug(case, redact(traceback.format_exc()))]
-    return reproducible(findings, heard, [case]) or [not_measured(case, Reason.TOO_FEW)]
+    return findings or [not_measured(case, Reason.TOO_FEW)]
 
 
 def bug(case: Case, trace: str) -> Finding:
@@ -161,13 +162,17 @@ def worst(findings: Iterable[Finding]) -> Verdict:
 
 
 def exit_code(run: Run, *, allow_inconclusive: bool = False) -> int:
+    """That of its verdict. `allow_inconclusive`: 0 for a 3, where something passed."""
+    code = exit_code_of(run.verdict)
+    passed = any(finding.verdict is Verdict.PASS and _of_the_api(finding) for finding in run.findings)
+    return 0 if code == 3 and allow_inconclusive and passed else code
+
+
+def exit_code_of(verdict: Verdict) -> int:
     """1 any fail · 3 error, inconclusive or nothing measured · 0 the rest."""
-    if run.verdict is Verdict.FAIL:
+    if verdict is Verdict.FAIL:
         return 1
-    if run.verdict in {Verdict.ERROR, Verdict.INCONCLUSIVE}:
-        passed = any(finding.verdict is Verdict.PASS and _of_the_api(finding) for finding in run.findings)
-        return 0 if allow_inconclusive and passed else 3
-    return 0
+    return 3 if verdict in {Verdict.ERROR, Verdict.INCONCLUSIVE} else 0
 
 
 def _of_the_api(finding: Finding) -> bool:

@@ -113,6 +113,18 @@ class Share:
     cached: int = 0
     prompt: int = 0
 
+    def __add__(self, other: Share) -> Share:
+        return Share(self.n + other.n, self.cached + other.cached, self.prompt + other.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run. `entry`: of the canary that asked by its schedule, `None` where a person or a pipeline did."""
+
+    run: str
+    at: datetime
+    entry: str | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -134,7 +146,7 @@ class Trouble:
 class Watched:
     """A target as one vantage saw it. `intervals` of the span have as many cells, points and shares.
 
-    `asked`: when it last was, and `usually` how often. `spends`: by the day. `answers`: good ones; `shares` are of
+    `asked`: when it last was, and `usually` how often by the schedule. `spends`: by the day. `answers`: good ones; `shares` are of
     some of them where they are many.
     """
 
@@ -153,6 +165,7 @@ class Watched:
     answers: int = 0
     asked: datetime | None = None
     usually: timedelta | None = None
+    ran: tuple[Ran, ...] = ()
 
     def silent(self, until: datetime) -> bool:
         """Nobody asked for longer than was usual."""

@@ -71,7 +71,7 @@ def load(id_or_path: str) -> Run:
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"no run {id_or_path}{_nearest(path)}") from None
+        raise UsageError(f"no run {id_or_path}{nearest(path)}") from None
     except OSError as fault:
         raise UsageError(f"cannot read {path}: {fault.strerror}") from None
     except (ValueError, RecursionError):
@@ -103,7 +103,8 @@ def is_path(id_or_path: str) -> bool:
     return Path(id_or_path).suffix == ".json"
 
 
-def _nearest(path: Path) -> str:
+def nearest(path: Path) -> str:
+    """What may have been meant by one that is not there, for a message."""
     if path.parent.absolute() != reports_dir().absolute():
         return ""  # what lies elsewhere is not ours to list
     stored = sorted(found.stem for found in path.parent.glob("*.json"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from probes.memory import Memory
     from probes.model import Run
 
+_INSTANT = timedelta(microseconds=1)
 _LOOKED_AT = 1000
 """Outcomes of a case, each of one client in one run."""
 _BEGAN = re.compile(r"(\d{8}-\d{6})-[0-9a-z]+")
@@ -36,7 +38,16 @@ def load(id_or_path: str, url: str | None = None) -> Run:
             f"no run {id_or_path} in a file; to look into {store.database_file()}, too: pip install 'edgeprobe[watch]'"
         )
     with _memory(url) as memory:
-        return memory.load(id_or_path)
+        return _in_memory(memory, id_or_path)
+
+
+def _in_memory(memory: Memory, name: str) -> Run:
+    """What lies in files may have been meant as well."""
+    try:
+        return memory.load(name)
+    except UsageError as fault:
+        near = "" if "did you mean" in str(fault) else store.nearest(store.path_of(name))
+        raise UsageError(f"{fault}{near}") from None
 
 
 def documents(case_id: str) -> Generator[Any]:
@@ -76,6 +87,7 @@ class Archive:
     def __init__(self, url: str | None = None) -> None:
         there = url is not None or (store.database_file().is_file() and find_spec("sqlalchemy") is not None)
         self._memory = _memory(url) if there else None
+        self._stored: dict[str, datetime] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -87,19 +99,39 @@ class Archive:
     def load(self, id_or_path: str) -> Run:
         """As `load`."""
         in_file = store.path_of(id_or_path).exists() or store.is_path(id_or_path)
-        return store.load(id_or_path) if in_file or self._memory is None else self._memory.load(id_or_path)
+        if in_file or self._memory is None:
+            return store.load(id_or_path)
+        run = _in_memory(self._memory, id_or_path)
+        at = self._stored.get(id_or_path)
+        return run if at is None or run.time_scale == 1.0 else _by_its_canary(run, at)
 
     def names(self, since: datetime, until: datetime) -> Sequence[str]:
         """Ids of the runs that began in that time, the oldest first; of a file its name says when, to the second."""
-        files = {path.stem: at for path in store.newest_first() if (at := _began(path.stem)) is not None}
-        found = {name: at for name, at in files.items() if since.replace(microsecond=0) <= at < until}
-        stored = self._memory.runs(since, until) if self._memory is not None else {}
-        both = stored | found
+        found = names_of_files(since, until)
+        if self._memory is not None:
+            self._stored = self._memory.runs(since, until)
+        both = self._stored | found
         return sorted(both, key=lambda name: (both[name], name))
+
+    def now(self, now: datetime) -> datetime:
+        """Or later: what a canary in the lab's time has come to."""
+        newest = self._memory.newest() if self._memory is not None else None
+        return now if newest is None or newest < now else newest.astimezone(now.tzinfo) + _INSTANT
 
     def marks(self) -> Sequence[Mark]:
         """In the order of time; none without a database."""
         return [] if self._memory is None else self._memory.marks(datetime.min.replace(tzinfo=UTC))
+
+
+def _by_its_canary(run: Run, at: datetime) -> Run:
+    """In the lab's time, as its marks are: a run's own clock is the machine's."""
+    return replace(run, started=at, finished=at + (run.finished - run.started) / run.time_scale)
+
+
+def names_of_files(since: datetime, until: datetime) -> dict[str, datetime]:
+    """Ids of the runs in files that began in that time, and when, as a file's name says it."""
+    files = {path.stem: at for path in store.newest_first() if (at := _began(path.stem)) is not None}
+    return {name: at for name, at in files.items() if since.replace(microsecond=0) <= at < until}
 
 
 def _began(name: str) -> datetime | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from pydantic import Field
 
@@ -79,11 +79,13 @@ def cases(
     clients: Clients | None = None,
     overrides: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
+    sdks: Sequence[Client] = (),
 ) -> tuple[list[Case], list[Skipped]]:
     """The suite's cases for a target, and what of it has to be left out.
 
-    `overrides`: the texts of `--set`, for every case whose kind has the parameter; `route` is for all cases, as in their
-    rows. `only`: the names of `--client`.
+    `overrides`: the texts of `--set`, for every case whose kind has the parameter; where rows differ in it alone, for
+    those that say it. `route` is for all cases, as in their rows. `only`: the names of `--client`. `sdks`: those of
+    `--sdk`, which each row has beside its own.
     Raises ConfigError for a row, UsageError for a flag that is wrong.
     """
     clients = config.clients() if clients is None else clients
@@ -93,21 +95,23 @@ def cases(
     texts = dict(overrides or {})
     suite = _by_route(suite, texts.pop("route", None), target)
     _check_overrides(suite, texts, kinds)
+    apart = {key for key in texts if _tells_apart(suite, key)}
     for index, row in enumerate(suite.rows):
         said = _said(suite, index, kinds)
         defaults = kinds[row.kind]
         said |= {
             key: parameters.from_flag(f"--set {key}", text, defaults[key], _limits(row.kind, key))
             for key, text in texts.items()
-            if key in defaults
+            if key in defaults and (key not in apart or key in row.params)
         }
         name = _id(suite.name, row.kind, said)
         if name in seen:
-            problem = f"the same case as cases[{seen[name]}]; name all its clients in one row"
-            strict_yaml.refuse(problem, suite.path, suite.lines, ("cases", index))
+            _refuse_twice(suite, seen[name], index, texts)
         seen[name] = index
         chosen, left_out = _clients(suite, index, target, clients, only, name)
-        skipped += left_out
+        fitting = [client for client in sdks if client.api in {None, target.api}]
+        chosen = tuple(dict.fromkeys([*chosen, *fitting]))
+        skipped += [*left_out, *_foreign(name, [client for client in sdks if client not in fitting], target)]
         if row.route not in {None, *target.routes}:
             skipped.append(Skipped(name, None, f"route {row.route} is not there"))
         elif not chosen:
@@ -150,13 +154,15 @@ def _clients(
         raise ConfigError(str(fault), path=suite.path, line=line, key=where) from None
     named = [spec] if isinstance(spec, str) else spec
     foreign = [known[name] for name in dict.fromkeys(named) if name in known and known[name] not in chosen]
-    skipped = [
-        Skipped(case, client.name, f"speaks {client.api}, the target {target.api}") for client in foreign
-    ]
+    skipped = _foreign(case, foreign, target)
     if only:
         allowed = config.select(known, only, target)
         chosen = tuple(client for client in chosen if client in allowed)
     return chosen, skipped
+
+
+def _foreign(case: str, left_out: Sequence[Client], target: Target) -> list[Skipped]:
+    return [Skipped(case, c.name, f"speaks {c.api}, the target {target.api}") for c in left_out]
 
 
 def _why_no_client(target: Target, known: Clients, only: Sequence[str] | None) -> str:
@@ -205,6 +211,24 @@ def _check_overrides(suite: Suite, texts: Mapping[str, str], kinds: Kinds) -> No
     for key in texts:
         if key not in valid:
             raise UsageError(f"--set {key}: no case of {suite.name} has it{did_you_mean(key, valid)}")
+
+
+def _refuse_twice(suite: Suite, first: int, index: int, texts: Mapping[str, str]) -> NoReturn:
+    one, two = (suite.rows[number] for number in (first, index))
+    if (one.params, one.route) != (two.params, two.route):
+        said = f"cases[{first}] and cases[{index}] of {suite.name} would be the same"
+        raise UsageError(f"--set {', --set '.join(texts)}: {said}")
+    problem = f"the same case as cases[{first}]; name all its clients in one row"
+    strict_yaml.refuse(problem, suite.path, suite.lines, ("cases", index))
+
+
+def _tells_apart(suite: Suite, key: str) -> bool:
+    """Whether rows are the same but for it, and only some of them say it: for all it would make them one case."""
+    ways: dict[object, set[bool]] = {}
+    for row in suite.rows:
+        others = {name: value for name, value in row.params.items() if name != key}
+        ways.setdefault((row.kind, row.route, repr(sorted(others.items()))), set()).add(key in row.params)
+    return any(len(said) > 1 for said in ways.values())
 
 
 def _id(suite: str, kind: str, said: Mapping[str, Any]) -> str:

@@ -218,6 +218,6 @@ def test_the_plan_says_money_and_time(edgeprobe):
         f"money    at most ${tokens * 0.6 / 1e6:.4f} ($0.15 input, $0.6 output per million tokens)"
         in said.out
     )
-    assert "minutes where the server answers at once" in said.out
+    assert "minutes where the server answers at once; of a slow one longer" in said.out
     assert "200,000 tokens, $0.5" in said.out
     assert "no price of m is known" in edgeprobe("plan", "smoke", *where, "--model", "m").out

@@ -30,15 +30,25 @@ TARGET = {
     "--target", "--base-url", "--api", "--model", "--key-env", "--no-key", "--endpoint", "--route", "--connect-to",
     "--proxy", "--no-env-proxy", "--header", "--owned", "--vantage",
 }  # fmt: skip
-CHOICE = {"--client", "--set", "--max-requests", "--max-tokens-total", "--max-usd", "--seed", "--time-scale"}
+CHOICE = {
+    "--client",
+    "--sdk",
+    "--set",
+    "--max-requests",
+    "--max-tokens-total",
+    "--max-usd",
+    "--seed",
+    "--time-scale",
+}
 REPORTS = {"--json", "--junit", "--markdown", "--html"}
-GATE = {"--baseline", "--slower"}
+GATE = {"--baseline", "--slower", "--db"}
 FLAGS = {
     "demo": {"--json"},
-    "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive"},
+    "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive", "--bundle"},
     "plan": TARGET | CHOICE | GATE,
-    "compare": {"--target", "--slower", "--json", "--markdown", "--db"},
-    "report": REPORTS | {"--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
+    "compare": {"--target", "--vantage", "--slower", "--json", "--markdown", "--db"},
+    "report": REPORTS
+    | {"--bundle", "--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
     "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},
     "explain": set(),
@@ -49,6 +59,7 @@ FLAGS = {
         "--baseline",
         "--author",
         "--list",
+        "--remove",
         "--import",
         "--account",
         "--zone",
@@ -59,11 +70,11 @@ FLAGS = {
     },
     "during": TARGET
     | REPORTS
-    | (CHOICE - {"--set", "--seed"})
+    | (CHOICE - {"--sdk", "--set", "--seed"})
     | {"--before", "--after", "--every", "--streams", "--tokens", "--no-store"},
     "repro": TARGET
     | REPORTS
-    | (CHOICE - {"--client", "--set"})
+    | (CHOICE - {"--client", "--sdk", "--set"})
     | {"--curl", "--har", "--request", "--sdk-call", "--entry", "--bundle", "--no-store"},
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},

@@ -10,6 +10,7 @@ import pytest
 from probes import bundled, client_rules, clients, config
 from probes.errors import UsageError
 from probes.model import Acceptance, Budget, Client, EnvRef, Limits, Prices, Refusals, Route, Slo, Target
+from probes.sdk_versions import PACKAGES
 
 GOOD = """\
 version: 1
@@ -584,7 +585,7 @@ def test_a_made_up_key_has_the_dialects_shape():
 def test_the_bundled_clients(here):
     """Names, kinds and APIs of the genuine ways to send, and that the others are emulated."""
     known = config.clients().values()
-    rows = [(c.name, c.kind, c.mode, c.api, c.edits) for c in known if c.genuine]
+    rows = [(c.name, c.kind, c.mode, c.api, c.edits) for c in known if c.genuine and c.package is None]
     assert rows == [
         ("openai-py", "openai_sdk", "sync", "openai", True),
         ("openai-py-async", "openai_sdk", "async", "openai", True),
@@ -595,7 +596,11 @@ def test_the_bundled_clients(here):
         ("httpx", "raw_httpx", "sync", None, True),
         ("curl", "curl", "sync", None, True),
         ("curl-h2", "curl", "h2", None, True),
+        ("aiohttp-py", "raw_aiohttp", "sync", None, True),
+        ("node", "raw_node", "sync", None, True),
     ]
+    apart = {(c.name, c.kind, c.api) for c in known if c.package is not None}
+    assert {("openai==0.28.1", "isolated", "openai"), ("npm:ai@7.*", "node_sdk", None)} <= apart
     assert {c.kind for c in known if not c.genuine} == {"emulated"}
 
 
@@ -604,7 +609,8 @@ def test_every_kind_of_client_has_its_modes():
     assert client_rules.MODES.keys() == clients.KINDS.keys() - {"dialer"}
     for kind, modes in client_rules.MODES.items():
         for mode in modes:
-            assert clients.sender_class(Client("x", kind, mode=mode)).unavailable() is None
+            package = next(iter(PACKAGES.get(kind, {})), None)
+            assert clients.unavailable(Client("x", kind, mode=mode, package=package, version="1.*")) is None
 
 
 EMULATED = (
@@ -648,6 +654,18 @@ BAD_ROWS = {
         "clients.x.source: goes with the kind emulated; a genuine client sends its own",
     ),
     "a kind": ("kind: curll", "clients.x.kind: unknown kind 'curll'; did you mean curl?"),
+    "a package of a client that has none": (
+        "kind: curl, package: openai",
+        "clients.x.package: goes with the kinds isolated and node_sdk",
+    ),
+    "an SDK that is not known": (
+        "kind: isolated, package: httpx, version: '1.*'",
+        "clients.x.package: must be one of openai, anthropic",
+    ),
+    "a range of versions": (
+        "kind: node_sdk, package: openai, version: '>=4'",
+        "clients.x.version: must be one version (1.40.0) or the newest of a line (1.*)",
+    ),
     "a mode": ("kind: curl, mode: async", "clients.x.mode: curl has no mode 'async'; it has sync, h2"),
 }
 

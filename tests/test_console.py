@@ -130,6 +130,11 @@ VARIES = {
     r"ray [0-9a-f]{16}": "ray 1fe68f0af33cb97a",
     r"OpenAI/Python [\d.]+": "OpenAI/Python 3.57.0",
     r"curl/[\d.]+": "curl/8.14.1",
+    r"\[[0-9a-f]{12}\]": "[1fe68f0af33c]",
+    r"x-stainless-package-version: [\d.]+": "x-stainless-package-version: 3.57.0",
+    r"x-stainless-runtime-version: [\d.]+": "x-stainless-runtime-version: 3.11.7",
+    r"x-stainless-os: \w+": "x-stainless-os: Linux",
+    r"x-stainless-arch: \w+": "x-stainless-arch: x64",
     r"python-httpx/[\d.]+": "python-httpx/0.28.1",
     r"12[4-9]\.\d(?= s| ±)": "125.1",
     r"19\d\.\d s": "190.3 s",
@@ -396,6 +401,18 @@ def test_a_pass_is_short():
     text = plain(run_of(fine))
     assert re.findall(r"^  (\w+)  +\S", text, re.MULTILINE) == ["seen"]
     assert "Let the API path" not in text
+
+
+def test_a_label_too_long_for_its_column_begins_its_text():
+    """What is behind it stays in line."""
+    long = "gate/completion · openai-py-async"
+    text = plain(
+        run_of(replace(FOUND, detail=((long, "good each time before, failed each time now, " * 3),)))
+    )
+    at = text.index("gate/completion")
+    lines = text[text.rindex("\n", 0, at) + 1 :].splitlines()[:3]
+    assert lines[0].startswith(" " * 12 + "gate/completion | openai-py-async: good")
+    assert all(line.startswith(" " * 12) and len(line) <= 80 for line in lines)
 
 
 def test_the_last_lines():

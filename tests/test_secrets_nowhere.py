@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import zipfile
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -365,7 +366,9 @@ def test_repr():
 
 
 def test_the_command(tmp_path):
-    """Standard output, standard error (with the SDK's own log turned on) and every file, where the server echoes the key."""
+    """Standard output, standard error (with the SDK's own log turned on), every file and what is in the bundle, where the server
+    echoes the key.
+    """
     fault = ("key-echo",)
     with lab.serve(fault, clock=CLOCK, keys=frozenset({KEY})) as served:
         process = subprocess.run(
@@ -378,9 +381,13 @@ def test_the_command(tmp_path):
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert (process.returncode, len(written)) == (1, 2), process.stderr
+    assert (process.returncode, len(written)) == (1, 3), process.stderr
     assert "leak.secret_echoed" in process.stdout
-    for text in (process.stdout, process.stderr, *(path.read_text() for path in written)):
+    [bundle] = [path for path in written if path.suffix == ".zip"]
+    with zipfile.ZipFile(bundle) as archive:
+        members = [archive.read(name).decode() for name in archive.namelist()]
+    texts = [path.read_text() for path in written if path != bundle]
+    for text in (process.stdout, process.stderr, *texts, *members):
         assert leaks(text) == set()
 
 

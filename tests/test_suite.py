@@ -106,6 +106,62 @@ def test_set_overrides_every_case_that_has_the_parameter(built):
     assert cases[0].params["rounds"] == [7, 8]
 
 
+REACHED = {
+    "rows apart by it: those that say it": (
+        "  - {kind: completion}\n  - {kind: identity}\n  - {kind: identity, with: {repeats: 5}}\n",
+        "repeats",
+        ["s/completion", "s/identity", "s/identity/repeats=9"],
+    ),
+    "rows apart by another one: all of them": (
+        "  - {kind: identity, with: {repeats: 5}}\n  - {kind: identity, with: {name: b}}\n",
+        "repeats",
+        ["s/identity/repeats=9", "s/identity/name=b/repeats=9"],
+    ),
+    "rows of two routes: both": (
+        "  - {kind: identity, with: {repeats: 5}}\n  - {kind: identity, route: eu}\n",
+        "repeats",
+        ["s/identity/repeats=9", "s/identity/repeats=9/route=eu"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "key", "ids"), REACHED.values(), ids=REACHED)
+def test_set_reaches_the_rows_that_it_can_mean(built, rows, key, ids):
+    """All, but where that would make one case of two: then those that say it themselves."""
+    assert [case.id for case in built(rows, overrides={key: "9"})[0]] == ids
+
+
+def test_set_that_makes_one_case_of_two_is_told_of_itself(built):
+    """The file is right; its line would mislead."""
+    rows = "  - {kind: identity, with: {repeats: 2}}\n  - {kind: identity, with: {repeats: 5}}\n"
+    with pytest.raises(UsageError) as caught:
+        built(rows, overrides={"repeats": "9"})
+    assert str(caught.value) == "--set repeats: cases[0] and cases[1] of s would be the same"
+
+
+# Each bundled suite: what `--set` reaches of it, by how many cases say it then.
+BUNDLED = {
+    "gate repeats": ("gate", "repeats", "200", ["gate/streaming/repeats=200"]),
+    "streams deadline": (
+        "streams",
+        "deadline",
+        "90",
+        [
+            *(f"streams/streaming/cap=256,deadline=90,patience={p},recipe={r}" for p, r in ((600, "count"), (60, "script"), (60, "tool"))),
+            *(f"streams/{kind}/deadline=90" for kind in ("buffering", "lifetimes", "resumed")),
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key", "value", "ids"), BUNDLED.values(), ids=BUNDLED)
+def test_set_of_the_bundled_suites(name, key, value, ids):
+    """More samples for the gate, and one deadline for every long stream."""
+    target = replace(TARGET, endpoints=("chat", "responses"))
+    built, _ = suite.cases(suite.load_suite(name), target, 1, overrides={key: value})
+    assert [c.id for c in built if f"{key}={value}" in c.id] == [each.replace(",", "/") for each in ids]
+
+
 def test_set_route_is_for_every_case(built):
     """`--set route=NAME` beats the rows, and the ids say by which way was asked."""
     cases, skipped = built(

@@ -17,6 +17,7 @@ from probes.alerts.rules import confirmations, key_of, pages
 from probes.alerts.telling import read_on, told
 from probes.alerts.text import Words, words_in
 from probes.alerts.weighing import Pages
+from probes.alerts.windows import window_between
 from probes.canary import About, AlertKey, AlertState, Told
 from probes.model import Layer
 
@@ -110,7 +111,11 @@ class Alerting:
             if all(at is not None and at >= news.unless for at in before):
                 return False
             now = self._wall.now()
-            alert = alert_of(news, now, news.read_on or read_on(self._canary.link, news.run))
+            window = news.seen and window_between(
+                self._canary.maintenance, news.key.target, news.since, news.seen
+            )
+            read = news.read_on or read_on(self._canary.link, news.run)
+            alert = alert_of(news, now, read, window.name if window else None)
             self._book.note(alert)
             self._delivery.tell(alert, Told.NOTED, self._canary.sinks, now)
         self._delivery.tick()

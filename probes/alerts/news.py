@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """`names`: what it is made of. Where each of them was told after `unless` already, it is none."""
+    """`names`: what it is made of. Where each of them was told after `unless` already, it is none. `seen`: of what came about
+    unmarked between `since` and then, so that a maintenance in that time may have been for it.
+    """
 
     key: AlertKey
     names: tuple[str, ...]
@@ -30,12 +32,15 @@ class News:
     run: str | None = None
     read_on: str = ""
     """Where that is more than the run."""
+    seen: datetime | None = None
 
 
-def alert_of(news: News, now: datetime, read_on: str | None) -> Alert:
-    """`read_on`: where more of it can be read."""
+def alert_of(news: News, now: datetime, read_on: str | None, planned: str | None = None) -> Alert:
+    """`read_on`: where more of it can be read; `planned`: the maintenance that it may belong to."""
     rows = [*news.words.rows, ("watched", ", ".join(news.entries))]
-    rows += [("do", news.words.do)] if news.words.do else []
+    rows += [("maintenance", f"it came about during {planned}, or beside it")] if planned else []
+    do = f"operator: See that {planned} was for it; else undo it." if planned else news.words.do
+    rows += [("do", do)] if do else []
     rows += [("report", read_on)] if read_on else []
     return Alert(
         identity(news.key, *news.names, now),
@@ -45,10 +50,14 @@ def alert_of(news: News, now: datetime, read_on: str | None) -> Alert:
         opened=now,
         updated=now,
         resolved=now,
-        title=line(f"[change] {news.words.title}: {news.key.target}", TITLE),
+        title=line(
+            f"[change] {news.words.title}: {news.key.target}{f', during maintenance {planned}' if planned else ''}",
+            TITLE,
+        ),
         text="\n".join(f"{label}: {line(text, LINE)}" for label, text in rows),
         entries=news.entries,
         run=news.run,
+        window=planned,
         memory={NAMES: json.dumps([name_of(news.key.target, name) for name in news.names])},
     )
 

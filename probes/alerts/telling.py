@@ -95,13 +95,15 @@ def _worded(
     extra, words, now = page.outbreak.extra, words_in(page.outbreak.extra), wall.now()
     marks: list[Mark] = []
     with suppress(UsageError):  # as above
-        marks = sorted(memory.marks(alert.since - _MARKED, now), key=lambda mark: mark.at, reverse=True)
+        found = memory.marks(alert.since - _MARKED, now)
+        mine = [mark for mark in found if mark.target in {None, alert.key.target}]
+        marks = sorted(mine, key=lambda mark: mark.at, reverse=True)
     before, ended = _time(extra.get("before")), _time(extra.get("ended")) or page.outbreak.last_bad
     beside = Beside(
         told=extra.get("happens"),
         since=wall.shown(alert.since),
         fine=[name for name in json.loads(extra.get("fine", "[]")) if name not in alert.clients],
-        marks=marks[:_MARKS],
+        marks=[replace(mark, at=wall.shown(mark.at) or mark.at) for mark in marks[:_MARKS]],
         host=extra.get("host"),
         last=wall.shown(ended) if ended else None,
         link=read_on(canary.link, alert.run),

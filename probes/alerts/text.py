@@ -208,7 +208,8 @@ def _changes(alert: Alert, beside: Beside, now: datetime) -> Iterator[tuple[str,
         was = f"; before it, they last passed at {clock(beside.before, now)}" if beside.before else ""
         yield "maintenance", f"begun during {alert.window}{was}"
     for mark in beside.marks:
-        yield "change", f'marked at {clock(mark.at, now)}: "{mark.text}" ({mark.source})'
+        who = f"{mark.author}, {mark.source}" if mark.author else mark.source
+        yield "change", f'marked at {clock(mark.at, now)}: "{mark.text}" ({who})'
 
 
 def late(alert: Alert, made: datetime | None, now: datetime, ended: datetime | None, *, over: bool) -> Alert:

@@ -20,21 +20,28 @@ class Window(NamedTuple):
 
 def window_at(planned: Iterable[Maintenance], target: str, at: datetime) -> Window | None:
     """The window that `at` lies in; of several the one that ends last."""
-    found = [window for row in planned if (window := _around(row, target, at)) is not None]
+    return window_between(planned, target, at, at)
+
+
+def window_between(
+    planned: Iterable[Maintenance], target: str, since: datetime, until: datetime
+) -> Window | None:
+    """One in which something can have been that came about in that time."""
+    found = [window for row in planned if (window := _met(row, target, since, until)) is not None]
     return max(found, key=lambda window: window.until, default=None)
 
 
-def _around(row: Maintenance, target: str, at: datetime) -> Window | None:
+def _met(row: Maintenance, target: str, since: datetime, until: datetime) -> Window | None:
     if row.targets and target not in row.targets:
         return None
     if row.cron is not None and row.lasts is not None:
-        begin = _last_due(row.cron, row.timezone, at)
-        until = begin + row.lasts if begin is not None else None
+        begin = _last_due(row.cron, row.timezone, until)
+        end = begin + row.lasts if begin is not None else None
     else:
-        begin, until = row.begin, row.until
-    if begin is None or until is None or not begin <= at < until:
+        begin, end = row.begin, row.until
+    if begin is None or end is None or not (begin <= until and since < end):
         return None
-    return Window(row.name, begin.astimezone(UTC), until.astimezone(UTC))
+    return Window(row.name, begin.astimezone(UTC), end.astimezone(UTC))
 
 
 def _last_due(cron: str, timezone: str, at: datetime) -> datetime | None:

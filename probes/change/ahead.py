@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from probes.change import statistics
-from probes.change.answers import timed, worded
-from probes.change.latency import FEW, METRICS, percent, samples
+from probes.change.answers import question, timed, worded
+from probes.change.latency import FEW, METRICS, samples
 from probes.change.part import times
+from probes.change.shifts import percent
 from probes.change.statistics import FAMILY
 
 if TYPE_CHECKING:
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 
 def foretold(runs: Sequence[Run], cases: Sequence[Case], slower: float) -> list[tuple[str, str]]:
     """(Where, what its samples would show) for TTFT and TPOT of each client, by how the baseline scattered."""
-    planned = {case.id: int(case.params.get("repeats", 1)) for case in cases}
-    asked = {(case.id, client.name) for case in cases for client in case.clients}
+    planned = Counter[tuple[str, str]]()
+    for case in cases:
+        for client in case.clients:
+            planned[question(case.id), client.name] += int(case.params.get("repeats", 1))
     known = [
-        (worded(key.where), METRICS[metric], samples(side, metric, None), planned[key.case])
+        (worded(key.where), METRICS[metric], samples(side, metric, None), planned[key.case, key.client])
         for key, side in timed(runs).items()
-        if (key.case, key.client) in asked
+        if (key.case, key.client) in planned
         for metric in ("ttft", "tpot")
     ]
     measured = [row for row in known if row[2].n >= FEW and row[3] >= FEW]

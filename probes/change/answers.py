@@ -14,11 +14,12 @@ from probes.vocabulary import vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from probes.model import Call, Run
+    from probes.model import Call, Finding, Run
     from probes.samples import Sample
 
 Where = tuple[str, str, str]
-"""Case, client and route."""
+"""Question, client and route."""
+_HOW_OFTEN = "repeats="
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Timed:
     exchange: str
 
 
+def question(case: str) -> str:
+    """The id of a case without how often it asks, which is no condition of an answer."""
+    return "/".join(part for part in case.split("/") if not part.startswith(_HOW_OFTEN))
+
+
 def timed(runs: Sequence[Run]) -> dict[Conditions, list[Timed]]:
     """The good answers of plain requests, in the order of time."""
     found: dict[Conditions, list[Timed]] = {}
@@ -79,7 +85,7 @@ def _conditions(run: Run, call: Call, seen: Sample) -> Conditions:
     assert last is not None
     together, version = call.conditions.get("concurrency"), last.conditions.get("http_version")
     return Conditions(
-        call.case, call.trial.client, call.trial.route, call.trial.label, ask.endpoint, run.target.model, ask.stream,
+        question(call.case), call.trial.client, call.trial.route, call.trial.label, ask.endpoint, run.target.model, ask.stream,
         ask.recipe, ask.cap, ask.prompt_tokens, seen.connection, None if version is None else str(version), seen.cache,
         together if isinstance(together, int) else 1,
     )  # fmt: skip
@@ -112,13 +118,14 @@ def _altered(call: Call) -> bool:
     return isinstance(ask, Ask) and bool(ask.edits or ask.gzipped or ask.filler or ask.model)
 
 
-def by_where(runs: Sequence[Run]) -> Iterator[tuple[Run, Where, list[Call]]]:
-    """Each client of each case of each run, with its calls."""
+def by_where(runs: Sequence[Run]) -> Iterator[tuple[Where, list[Finding], list[Call]]]:
+    """Each client of each case of each run, with the findings of the case and its calls."""
     for run in runs:
         for case in run.cases:
+            said = [one for one in run.findings if one.case == case.id]
             for client in case.clients:
                 calls = [c for c in run.calls if c.case == case.id and c.trial.client == client.name]
-                yield run, (case.id, client.name, case.route), calls
+                yield (question(case.id), client.name, case.route), said, calls
 
 
 def worded(where: Where) -> str:

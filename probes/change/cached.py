@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.change.answers import plain, worded
+from probes.change.answers import plain, question, worded
 from probes.change.part import Part, finding, times
 from probes.change.statistics import FAMILY, gap, weighted
 from probes.comparison import Row
@@ -58,7 +59,7 @@ def _counted(runs: Sequence[Run]) -> dict[Where, list[tuple[int, int]]]:
         for call in run.calls:
             if call.last is None or not plain(call) or not is_good(call):
                 continue
-            mine = found.setdefault((call.case, call.trial.client, call.trial.route), [])
+            mine = found.setdefault((question(call.case), call.trial.client, call.trial.route), [])
             tokens = cached_share(call.last.facts.get("usage") or {})
             if tokens is not None and tokens[1]:
                 mine.append(tokens)
@@ -73,7 +74,7 @@ def _row(where: Where, then: Share, now: Share, n: tuple[int, int], level: float
     if high < 0 and now.value < then.value:
         return _with(row, Verdict.FAIL, "less, by more than chance explains")
     if low > 0:
-        return _with(row, Verdict.PASS, "more")
+        return replace(_with(row, Verdict.PASS, "more"), better=True)
     if low > -_MATTERS:
         return row
     said = f"{now.value - then.value:+.0%} ({low:+.0%} to {high:+.0%}): too few prompts to tell"

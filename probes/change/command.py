@@ -12,7 +12,7 @@ from probes import outputs
 from probes.change import ahead
 from probes.change.compare import compare
 from probes.change.gate import gate
-from probes.change.sides import sides
+from probes.change.sides import Only, sides
 from probes.errors import UsageError
 from probes.model import Verdict
 from probes.reporters import comparison as reporter
@@ -32,7 +32,8 @@ def run(arguments: Namespace) -> int:
     """1 where something got worse, 3 where that is not told or nothing was compared, else 0."""
     outputs.check(arguments)
     with Archive(arguments.db) as archive:
-        before, after = sides(arguments.a, arguments.b, archive, _now(), arguments.target)
+        only = Only(arguments.target, arguments.vantage)
+        before, after = sides(arguments.a, arguments.b, archive, archive.now(_now()), only)
         marks = archive.marks()
     compared = compare(before, after, slower=arguments.slower, marks=marks)
     out = outputs.person(arguments)
@@ -54,7 +55,7 @@ def baseline(arguments: Namespace, target: Target) -> Gate:
     """The one that `--baseline` names, found before anything is sent."""
     from probes.suite import load_suite  # noqa: PLC0415 - a comparison of stored runs needs none
 
-    with Archive() as archive:
+    with Archive(arguments.db) as archive:
         return gate(
             arguments.baseline,
             archive,

@@ -70,7 +70,7 @@ def alike(runs: Sequence[Run]) -> None:
     }
     why = {
         "target": "they are not one service (--target NAME takes those of one)",
-        "vantage": "a difference may be the network's",
+        "vantage": "a difference may be the network's (--vantage NAME takes those of one)",
         "time scale": "a lab's time is not the clock's",
     }
     for what, by_run in told.items():

@@ -83,6 +83,7 @@ def _compared(where: Where, before: _Cutoff, after: _Cutoff) -> tuple[Row, Findi
         verdict,
         why,
         Figure(now.value / then.value, "times", min(then.n, now.n)),
+        better=later,
     )
     titles = {
         True: f"Long answers of {row.where} are cut after {new} instead of {old}",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from probes.change.answers import question
 from probes.change.clocks import clock_of
 from probes.change.traits import CUTOFF, DELIVERY, Reading, readings
 from probes.comparison import Seen, Trait
@@ -99,7 +100,7 @@ def _delivered(finding: Finding) -> str | None:
 
 def _asked(call: Call) -> str:
     """The same question of the same client in any suite."""
-    return f"{call.case.partition('/')[2]}:{call.trial.label}:{call.trial.client}"
+    return f"{question(call.case).partition('/')[2]}:{call.trial.label}:{call.trial.client}"
 
 
 def _seen(tallies: dict[tuple[str, str, str], _Tally]) -> tuple[Seen, ...]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from probes.change.compare import alike, compare
 from probes.change.part import finding, of_case
-from probes.change.sides import side
+from probes.change.sides import Only, side
 from probes.comparison import Side
+from probes.document import span_in_words
 from probes.errors import UsageError
 from probes.model import Reason, Verdict
 
@@ -48,9 +49,8 @@ class Gate:
 
     @property
     def label(self) -> str:
-        first, last = self.runs[0].started, self.runs[-1].started
-        many = f"{len(self.runs)} runs, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
-        return f"{self.side.label}, {many if len(self.runs) > 1 else f'{first:%Y-%m-%d %H:%M} UTC'}"
+        span = span_in_words(self.runs[0].started, self.runs[-1].started)
+        return f"{self.side.label}, {f'{len(self.runs)} runs, ' if len(self.runs) > 1 else ''}{span}"
 
 
 def _nothing(case: str, said: tuple[str, str]) -> Finding:
@@ -77,13 +77,15 @@ def gate(
 ) -> Gate:
     """Against the baseline of that name, or a run by its id or file.
 
+    Of a baseline with runs from several vantages, or at several speeds of a lab's time, those count that are as this run.
     Raises UsageError for one that is not there, or that runs of this target cannot be compared with.
     """
-    told, runs = side(name, archive, now, target.name)
+    told, runs = side(name, archive, now, Only(target.name))
     mine = [run for run in runs if set(run.suites) & set(suites)]
     if not mine:
         asked = ", ".join(sorted({suite for run in runs for suite in run.suites}))
         raise UsageError(f"--baseline {name}: its runs asked {asked}, not {', '.join(suites)}")
     like = replace(mine[0], id="this run", target=target, vantage=target.vantage, time_scale=time_scale)
+    mine = [run for run in mine if (run.vantage, run.time_scale) == (like.vantage, like.time_scale)] or mine
     alike([*mine, like])
     return Gate(replace(told, runs=tuple(run.id for run in mine)), mine, slower, archive.marks())

@@ -11,6 +11,7 @@ from probes.change import statistics
 from probes.change.answers import timed, worded
 from probes.change.drift import drift
 from probes.change.part import Part, finding, times
+from probes.change.shifts import able, in_words, percent
 from probes.change.statistics import FAMILY
 from probes.comparison import Row
 from probes.kinds.words import duration
@@ -142,47 +143,32 @@ def _row(test: Test, level: float, slower: float) -> tuple[Row, Reason | None]:
             return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"drifts {side}: {said}"), Reason.DRIFT
     # No shift matters that the clock cannot tell.
     room = max(before.resolution, after.resolution)
-    n = _able(min(before.n, after.n), smallest)
+    n = able(min(before.n, after.n), smallest)
     if seen.low > 1 and seen.ratio >= 1 + _MATTERS * slower and (seen.ratio - 1) * before.middle >= room:
         return replace(row, verdict=Verdict.FAIL, why=f"slower: {in_words(seen)}"), None
     if seen.high < 1 + slower or (seen.high - 1) * before.middle < room:
         shown = f"; {n}" if smallest is not None else ""
-        return replace(row, why=f"{_way(seen, before.middle, room)}: {in_words(seen)}{shown}"), None
+        way = _way(seen, before.middle, room)
+        return replace(row, why=f"{way}: {in_words(seen)}{shown}", better=way == _FASTER), None
     many = statistics.needed(scatter, 1 + slower, level)
-    wanted = f"; {percent(1 + slower)} takes {many:,}" if many else ""
-    return replace(row, verdict=Verdict.INCONCLUSIVE, why=f"{in_words(seen)}; {n}{wanted}"), Reason.TOO_FEW
+    wanted = f"; {percent(1 + slower)} takes {many:,}" if many and many > min(before.n, after.n) else ""
+    said = f"{in_words(seen)}; {n}{wanted}"
+    if seen.low > 1:
+        said = f"slower: {in_words(seen)}; whether by {slower:.0%} can't be told{wanted}"
+    return replace(row, verdict=Verdict.INCONCLUSIVE, why=said), Reason.TOO_FEW
+
+
+_FASTER = "faster"
 
 
 def _way(seen: Effect, before: float, room: float) -> str:
     if abs(seen.ratio - 1) * before < room or seen.low <= 1 <= seen.high:
         return "as before"
-    return "faster" if seen.high < 1 else "slower by less than counts"
-
-
-def _able(n: int, smallest: float | None) -> str:
-    said = f"{times(n, 'sample')} a side"
-    return (
-        f"{said} are too few to be sure of any"
-        if smallest is None
-        else f"{said} would show {percent(smallest)}"
-    )
+    return _FASTER if seen.high < 1 else "slower by less than counts"
 
 
 def _bounds(seen: Effect) -> tuple[float | None, float | None]:
     return seen.low or None, seen.high if seen.high < float("inf") else None
-
-
-def in_words(seen: Effect) -> str:
-    """`+24% (+11% to +39%)`."""
-    if seen.high == float("inf"):
-        return f"{percent(seen.ratio)}, without bounds"
-    return f"{percent(seen.ratio)} ({percent(seen.low)} to {percent(seen.high)})"
-
-
-def percent(ratio: float) -> str:
-    """Of a ratio, as what it adds."""
-    more = round((ratio - 1) * 100, 1) + 0.0  # never -0.0
-    return f"{ratio:.1f} times" if ratio >= 3 else f"{more:+.1f}%" if abs(more) < 2 else f"{more:+.0f}%"
 
 
 # --- what is told -----------------------------------------------------------------------------------------
@@ -194,6 +180,13 @@ def _finding(test: Test, row: Row, reason: Reason | None, slower: float) -> Find
     title = f"{row.what} of {row.where} is slower: {percent(row.effect.value)}"
     if code == "not_measured":
         title = f"Whether {row.what} of {row.where} became slower can't be told"
+        if reason is Reason.TOO_FEW and row.effect.low is not None and row.effect.low > 1:
+            span = (
+                f"{percent(row.effect.low)} to {percent(row.effect.high)}"
+                if row.effect.high
+                else "an open shift"
+            )
+            title = f"{row.what} of {row.where} is slower by {span}; whether by {slower:.0%} can't be told"
     n, unit = min(test.before.n, test.after.n), "s/token" if test.metric == "tpot" else "s"
     smallest = {"smallest": Figure(row.smallest, "times", n)} if row.smallest else {}
     left = [
@@ -225,7 +218,7 @@ def _finding(test: Test, row: Row, reason: Reason | None, slower: float) -> Find
 
 _ADVICE = {
     Reason.DRIFT: "Take both sides in a quiet hour, or more runs of each over the same hours of the day.",
-    Reason.TOO_FEW: "Ask more often (repeats: N in a suite of your own, a baseline of several runs), until {} can be told.",
+    Reason.TOO_FEW: "Ask more often (run gate --set repeats=N, or several runs a side), until {} can be told.",
     None: "",
 }
 

@@ -105,8 +105,15 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
         return replace(row, verdict=Verdict.FAIL, why=_said(p, "good", "failed")), "regression.outcome"
     if worse and not _harmless(then, now, level):
         return replace(row, verdict=Verdict.INCONCLUSIVE, why=_unproven(then, now)), "not_measured"
-    if then.k * now.n > now.k * then.n and (p := _proof(now, then, level)) is not None:
-        return replace(row, why=f"mended: {_said(p, 'failed', 'good')}"), "ok"
+    return _no_worse(row, then, now, level)
+
+
+def _no_worse(row: Row, then: Tally, now: Tally, level: float) -> tuple[Row, str | None]:
+    fewer = then.k * now.n > now.k * then.n
+    if fewer and (p := _proof(now, then, level)) is not None:
+        return replace(row, why=f"mended: {_said(p, 'failed', 'good')}", better=True), "ok"
+    if then.always and now.never:
+        return replace(row, why="better: failed before, good now", better=True), None
     if now.always and then.always:
         same = then.what == now.what
         why = "fails as before" if same else "fails otherwise than before"
@@ -114,7 +121,8 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
     news = [str(what) for what in now.warned if what not in then.warned and not then.k]
     if news and not now.k:
         return replace(row, verdict=Verdict.WARN, why=f"now warned of: {listed(sorted(news))}"), None
-    return replace(row, why="as before" if not (then.k or now.k) else "no more than chance"), None
+    why = "fewer failures, which may be chance" if fewer else "no more than chance"
+    return replace(row, why=why if then.k or now.k else "as before"), None
 
 
 def _proof(good: Tally, bad: Tally, level: float) -> float | None:
@@ -181,13 +189,14 @@ def _together(flips: Sequence[_Flip]) -> Finding:
     who = listed(clients) if len(clients) <= _NAMED else f"{len(clients)} clients"
     fails = "fails" if len(clients) == 1 else "fail"
     alike = {flip.row.why for flip in flips} == {flips[0].row.why}
+    met: dict[tuple[str, str, str], list[str]] = {}
+    for flip in flips:
+        case, client, route = flip.where
+        said = f"{flip.row.before} before, {flip.now.k} of {flip.now.n} failed now"
+        met.setdefault((case, route, said if alike else f"{said}, {flip.row.why}"), []).append(client)
     rows = [
-        (
-            "in",
-            f"{flip.row.where}: {flip.row.before} before, {flip.now.k} of {flip.now.n} failed now"
-            + ("" if alike else f", {flip.row.why}"),
-        )
-        for flip in flips
+        ("in", f"{worded((case, ', '.join(names), route))}: {said}")
+        for (case, route, said), names in met.items()
     ]
     because = [("because", first.row.why)] if alike else []
     more_ = [("and", f"{len(rows) - _NAMED} more of the kind")] if len(rows) > _NAMED else []
@@ -224,7 +233,9 @@ def _summary(rows: Sequence[Row], told: Sequence[Finding]) -> Iterator[Finding]:
     ):
         return
     warned = [row for row in rows if row.verdict is Verdict.WARN]
-    detail = [(row.where, f"{row.why}: {row.after}") for row in warned[:_NAMED]]
+    named = [*warned, *(row for row in rows if row.better)]
+    detail = [("of these", f"{row.where}: {row.why}: {row.after}") for row in named[:_NAMED]]
+    detail += [("and", f"{len(named) - _NAMED} more of the kind")] if len(named) > _NAMED else []
     yield finding(
         "ok",
         Verdict.PASS,

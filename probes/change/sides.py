@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from probes import moments
 from probes.comparison import Side
+from probes.document import span_in_words
 from probes.errors import UsageError, did_you_mean
-from probes.moments import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from probes.canary import Mark
     from probes.model import Run
@@ -25,6 +25,8 @@ _REACH = timedelta(days=1)
 _MOST = 100
 """Runs of a side, those that are nearest to the mark."""
 _SHOWN = 60
+FORMS = f"{moments.FORMS}, or -10m (ago)"
+NOWHERE = "none"
 Told = tuple[Side, list["Run"]]
 
 
@@ -41,46 +43,116 @@ class Archive(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Only:
+    """What a run has to be of, so that it counts; `None`: whichever."""
+
+    target: str | None = None
+    vantage: str | None = None
+    """"none": of runs that name none."""
+
+    def differs(self, run: Run) -> str:
+        """In which it is of another, in words; "" where it counts."""
+        if self.target not in {None, run.target.name}:
+            return f"is of target {run.target.name}, not {self.target}"
+        if self.vantage not in {None, run.vantage or NOWHERE}:
+            return f"is from vantage {run.vantage or NOWHERE}, not {self.vantage}"
+        return ""
+
+    def __str__(self) -> str:
+        of = f" of target {self.target}" if self.target else ""
+        return f"{of} from vantage {self.vantage}" if self.vantage else of
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
-    """`newest`: of more runs than are needed the last ones count."""
+    """`newest`: of more runs than are needed the last ones count. `bound`: the mark at its far end, where one is nearer than
+    a day.
+    """
 
     label: str
     since: datetime
     until: datetime
     newest: bool
+    bound: Mark | None = None
 
 
-def sides(
-    a: str, b: str | None, archive: Archive, now: datetime, target: str | None = None
-) -> tuple[Told, Told]:
-    """`b` may be left out where `a` is a time or a mark: then they are before it and after it.
+ANY = Only()
+
+
+def sides(a: str, b: str | None, archive: Archive, now: datetime, only: Only = ANY) -> tuple[Told, Told]:
+    """`b` may be left out where `a` is a time, a mark or a baseline: then they are before it and after it.
 
     Raises UsageError for what names no runs.
     """
-    if b is None and not _divides(a, archive, now):
+    if b is None and (".." in a or _is_run(a)):
         raise UsageError(
-            f"compare {a}: with what? A time or a mark alone has a before and an after, a run does not"
+            f"compare {a}: with what? A time, a mark or a baseline alone has a before and an after, this has not"
         )
-    before = side(a, archive, now, target, after=False)
-    after = side(a if b is None else b, archive, now, target or before[0].target, after=True)
+    before = side(a, archive, now, only)
+    alike = replace(only, target=only.target or before[0].target)
+    if b is None:
+        after = _in_window(_window(a, archive.marks(), now, alike, after=True, since=True), archive, alike)
+    else:
+        after = side(b, archive, now, only if _is_run(b) else alike, after=True)
     if shared := {run.id for run in before[1]} & {run.id for run in after[1]}:
         raise UsageError(f"the same run stands on both sides: {min(shared)}")
     return before, after
 
 
-def side(
-    word: str, archive: Archive, now: datetime, target: str | None = None, *, after: bool = False
-) -> Told:
+def side(word: str, archive: Archive, now: datetime, only: Only = ANY, *, after: bool = False) -> Told:
     """A run's id or file, `FROM..TO`, a time, the text of a mark, or the name of a baseline."""
-    if _RUN.fullmatch(word) or Path(word).suffix == ".json" or len(Path(word).parts) > 1:
+    if _is_run(word):
         run = archive.load(word)
+        if other := only.differs(run):
+            raise UsageError(f"run {run.id} {other}")
         return _told(run.id, [run], run.started, run.finished)
-    window = _window(word, archive.marks(), now, target, after=after)
-    runs = _runs(archive, window, target)
+    marks = archive.marks()
+    named = _baseline(word, _of(marks, only))
+    if named is not None and named.runs:
+        return _pinned(named, archive, only)
+    return _in_window(_window(word, marks, now, only, after=after), archive, only)
+
+
+def before_mark(mark: Mark, archive: Archive) -> list[Run]:
+    """The runs whose state it ends: since the mark before it that may have hit their target, and no further than a day."""
+    marks = [one for one in archive.marks() if one.at < mark.at]
+    window = _before("", mark.at, [one for one in marks if one.target in {None, mark.target}])
+    of_target = {one.target: one.at for one in marks}  # in the order of time: the last one counts
+    runs = _runs(archive, window, Only(mark.target))
+    return [run for run in runs if run.started >= of_target.get(run.target.name, window.since)]
+
+
+def _is_run(word: str) -> bool:
+    return bool(_RUN.fullmatch(word)) or Path(word).suffix == ".json" or len(Path(word).parts) > 1
+
+
+def _of(marks: Iterable[Mark], only: Only) -> list[Mark]:
+    return [mark for mark in marks if only.target is None or mark.target in {None, only.target}]
+
+
+def _baseline(word: str, marks: Iterable[Mark]) -> Mark | None:
+    return next((mark for mark in reversed([*marks]) if mark.baseline == word), None)
+
+
+def _pinned(mark: Mark, archive: Archive, only: Only) -> Told:
+    """The runs that it was given to, whatever was marked since; those that are forgotten are missed by nobody."""
+    runs = _loaded(mark.runs, archive, lambda run: not only.differs(run))
     if not runs:
-        of = f" of target {target}" if target else ""
-        span = f"{window.since:%Y-%m-%d %H:%M} to {window.until:%Y-%m-%d %H:%M} UTC"
-        raise UsageError(f"{window.label}: no run{of} is kept from {span}")
+        many = (
+            f"none of its {len(mark.runs)} runs{only} is kept"
+            if len(mark.runs) > 1
+            else f"its run{only} is not kept"
+        )
+        raise UsageError(f"baseline {mark.baseline}: {many}")
+    return _told(f"baseline {mark.baseline}", runs, runs[0].started, mark.at)
+
+
+def _in_window(window: Window, archive: Archive, only: Only) -> Told:
+    runs = _runs(archive, window, only)
+    if not runs:
+        span = span_in_words(window.since, window.until)
+        why = f"; it is bounded by the mark {_quoted(window.bound)}" if window.bound else ""
+        raise UsageError(f"{window.label}: no run{only} is kept from {span}{why}")
     return _told(window.label, runs, window.since, window.until)
 
 
@@ -91,47 +163,55 @@ def _told(label: str, runs: list[Run], since: datetime, until: datetime) -> Told
     return Side(label, ids, since, until, runs[0].target.name, vantage, runs[0].time_scale), runs
 
 
-def _window(word: str, marks: Sequence[Mark], now: datetime, target: str | None, *, after: bool) -> Window:
+def _window(
+    word: str, marks: Sequence[Mark], now: datetime, only: Only, *, after: bool, since: bool = False
+) -> Window:
+    """`since`: what came after a baseline, and not the baseline itself."""
     begin, dots, end = word.partition("..")
     if dots:
-        since, until = (_moment(text, now) for text in (begin, end))
-        if since is None or until is None:
+        first, last = (_moment(text, now) for text in (begin, end))
+        if first is None or last is None:
             raise UsageError(f"{word}: a window is FROM..TO, each such as {FORMS}")
-        if since >= until:
+        if first >= last:
             raise UsageError(f"{word}: ends before it begins")
-        return Window(word, since, until, newest=True)
-    mine = [mark for mark in marks if mark.target in {None, target} or target is None]
-    named = [mark for mark in mine if mark.baseline == word]
-    if named:
-        return _beside(f"baseline {word}", named[-1].at, mine, now, after=False)
+        return Window(word, first, last, newest=True)
+    mine = _of(marks, only)
+    named = _baseline(word, mine)
+    if named is not None:
+        label = f"baseline {word}"
+        return _after(label, named.at, mine, now) if since else _before(label, named.at, mine)
     at = _moment(word, now)
     if at is not None:
-        return _beside(f"{at:%Y-%m-%d %H:%M} UTC", at, mine, now, after=after)
-    mark = _mark(word, mine)
-    return _beside(f'"{mark.text[:_SHOWN]}" ({mark.at:%Y-%m-%d %H:%M} UTC)', mark.at, mine, now, after=after)
+        label = f"{at:%Y-%m-%d %H:%M} UTC"
+    else:
+        mark = _mark(word, mine)
+        at, label = mark.at, _quoted(mark)
+    return _after(label, at, mine, now) if after else _before(f"before {label}", at, mine)
 
 
-def _beside(label: str, at: datetime, marks: Iterable[Mark], now: datetime, *, after: bool) -> Window:
+def _quoted(mark: Mark) -> str:
+    return f'"{mark.text[:_SHOWN]}" ({mark.at:%Y-%m-%d %H:%M:%S} UTC)'
+
+
+def _after(label: str, at: datetime, marks: Iterable[Mark], now: datetime) -> Window:
     """Up to the next mark: beyond it another change counts."""
-    if after:
-        until = min([at + _REACH, now.astimezone(UTC), *(mark.at for mark in marks if mark.at > at)])
-        return Window(f"after {label}", at, max(until, at), newest=False)
-    since = max([at - _REACH, *(mark.at for mark in marks if mark.at < at)])
-    return Window(label if label.startswith("baseline ") else f"before {label}", since, at, newest=True)
+    until = max(min(at + _REACH, now.astimezone(UTC)), at)
+    bound = min((mark for mark in marks if at < mark.at < until), key=lambda mark: mark.at, default=None)
+    return Window(f"after {label}", at, bound.at if bound else until, newest=False, bound=bound)
+
+
+def _before(label: str, at: datetime, marks: Iterable[Mark]) -> Window:
+    """Back to the mark before."""
+    since = at - _REACH
+    bound = max((mark for mark in marks if since < mark.at < at), key=lambda mark: mark.at, default=None)
+    return Window(label, bound.at if bound else since, at, newest=True, bound=bound)
 
 
 def _moment(word: str, now: datetime) -> datetime | None:
     try:
-        return moments.moment(word, now)
+        return moments.ago(word, now) if word.startswith("-") else moments.moment(word, now)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _divides(word: str, archive: Archive, now: datetime) -> bool:
-    """A time or a mark has a before and an after."""
-    if ".." in word or _RUN.fullmatch(word) or Path(word).suffix == ".json" or len(Path(word).parts) > 1:
-        return False
-    return _moment(word, now) is not None or any(mark.baseline != word for mark in archive.marks())
 
 
 def _mark(word: str, marks: Sequence[Mark]) -> Mark:
@@ -151,17 +231,24 @@ def _mark(word: str, marks: Sequence[Mark]) -> Mark:
     return found[-1]
 
 
-def _runs(archive: Archive, window: Window, target: str | None) -> list[Run]:
+def _runs(archive: Archive, window: Window, only: Only) -> list[Run]:
     """Those that lie in it whole: one that a change befell in its middle is of neither side."""
-    names = list(archive.names(window.since, window.until))
+    names = archive.names(window.since, window.until)
+    return _loaded(
+        reversed(names) if window.newest else names,
+        archive,
+        lambda run: window.since <= run.started and run.finished <= window.until and not only.differs(run),
+    )
+
+
+def _loaded(names: Iterable[str], archive: Archive, fits: Callable[[Run], bool]) -> list[Run]:
     found: list[Run] = []
-    for name in reversed(names) if window.newest else names:
+    for name in names:
         try:
             run = archive.load(name)
         except UsageError:  # not a run, or one that is damaged: the others may do
             continue
-        whole = window.since <= run.started and run.finished <= window.until
-        if whole and target in {None, run.target.name}:
+        if fits(run):
             found.append(run)
             if len(found) == _MOST:
                 break

@@ -71,8 +71,8 @@ class Tally:
 
 def tallies(runs: Sequence[Run]) -> dict[Where, Tally]:
     found: dict[Where, Tally] = {}
-    for run, where, calls in by_where(runs):
-        said = [one for one in run.findings if one.case == where[0] and _of(one, where[1], calls)]
+    for where, told, calls in by_where(runs):
+        said = [one for one in told if _of(one, where[1], calls)]
         _count(found.setdefault(where, Tally()), said, calls)
     return {where: tally for where, tally in found.items() if tally.n or tally.silent}
 

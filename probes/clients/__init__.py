@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from probes.clock import Clock
 from probes.credentials import Secrets
 from probes.model import Client, Exchange, Raised, Target, Timeline, WireError, WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from probes.model import Route, Trial
+    from probes.model import Case, Route, Trial
 
 KINDS = {
     "openai_sdk": "probes.clients.openai_sdk",
     "anthropic_sdk": "probes.clients.anthropic_sdk",
     "raw_httpx": "probes.clients.raw_httpx",
     "curl": "probes.clients.curl",
+    "raw_aiohttp": "probes.clients.raw_aiohttp",
+    "raw_node": "probes.clients.raw_node",
+    "isolated": "probes.clients.isolated",
+    "node_sdk": "probes.clients.node_sdk",
     "emulated": "probes.clients.emulated",
     "dialer": "probes.clients.dialer",
 }
@@ -91,6 +97,8 @@ _SENDERS = {"sync": "Sender", "async": "AsyncSender", "aiohttp": "AiohttpSender"
 def sender_class(client: Client) -> type[Sender]:
     """The sender of a client's kind and mode; raises ImportError where its library is missing."""
     module = importlib.import_module(KINDS[client.kind])
+    if client.package is not None:
+        return cast("type[Sender]", module.sender_of(client))
     return cast("type[Sender]", getattr(module, _SENDERS[client.mode]))
 
 
@@ -109,7 +117,17 @@ def announced(client: Client) -> tuple[str | None, str | None, str | None]:
         return client.version, None, why
     sent = {name.lower(): value for name, value in client.headers}
     sender = sender_class(client)
-    return client.version or sender.version(), sent.get("user-agent") or sender.user_agent(), None
+    return sender.version() or client.version, sent.get("user-agent") or sender.user_agent(), None
+
+
+def prepared(cases: Sequence[Case]) -> list[Case]:
+    """The cases, once the SDKs of their clients are installed: with the versions that were found, where there are some."""
+    wanted = [client for case in cases for client in case.clients if client.package is not None]
+    if not wanted:
+        return list(cases)
+    environments = importlib.import_module("probes.clients.environments")
+    environments.prepare(wanted)
+    return [replace(case, clients=tuple(map(environments.pinned, case.clients))) for case in cases]
 
 
 def unsuited(client: Client, route: Route) -> str | None:
@@ -119,7 +137,23 @@ def unsuited(client: Client, route: Route) -> str | None:
     spoken = "2" if client.mode == "h2" else "1.1"
     if route.http_version not in {None, spoken}:
         return f"{client.name} speaks HTTP/{spoken}, and route {route.name} is for HTTP/{route.http_version}"
+    if client.package is not None and route.client_cert is not None:
+        return f"{client.name} is not given the client certificate of route {route.name}"
+    if client.kind in _WITHOUT_PROXIES and (proxy := _proxied(route)) is not None:
+        return f"{client.name} knows no proxy, and route {route.name} goes through {proxy}"
     return None
+
+
+_WITHOUT_PROXIES = {"raw_node", "node_sdk"}
+
+
+def _proxied(route: Route) -> str | None:
+    """What a route goes through, in words that hold no password."""
+    if route.proxy is not None:
+        return "one"
+    parts = urlsplit(route.base_url)
+    known = uses_env_proxy(route) and not proxy_bypass(parts.hostname or "") and getproxies()
+    return "that of the environment" if known and (parts.scheme in known or "all" in known) else None
 
 
 def uses_env_proxy(route: Route) -> bool:

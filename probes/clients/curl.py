@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange, uses_env_proxy
+from probes.clients.as_given import edited
 from probes.model import Ask, Dial, Raised, Route, Trial
 from probes.wire.curl_trace import Trace
 
@@ -104,7 +105,7 @@ class Session:
             target = self._setting.target
             url, method = dialect.url(target, route, request), dialect.method(request)
             body = dialect.encoded(target, request, trial.salt) if method == "POST" else b""
-            headers = _edited(dialect.headers(target, route, request, self._setting.secrets), request)
+            headers = edited(dialect.headers(target, route, request, self._setting.secrets), request)
             stream: bool | None = request.stream
         else:
             request = dialect.filled(request, self._setting.secrets)
@@ -217,19 +218,6 @@ def _line(name: str, value: str | None) -> str:
 def _quoted(value: str) -> str:
     escapes = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r", "\v": "\\v"}
     return "".join(escapes.get(character, character) for character in value).encode().decode("latin-1")
-
-
-def _edited(headers: list[tuple[str, str]], ask: Ask) -> Headers:
-    """The headers with the trial's edits, in their order; an edit to `None` also takes one of curl's own away."""
-    edits = {name.lower(): (name, value) for name, value in ask.edits.items()}
-    prefixes = tuple(name.removesuffix("*") for name in edits if name.endswith("*"))
-    kept: Headers = []
-    for name, value in headers:
-        if name.lower() in edits:
-            kept.append((name, edits.pop(name.lower())[1]))
-        elif not (prefixes and name.lower().startswith(prefixes)):
-            kept.append((name, value))
-    return kept + [edit for edit in edits.values() if not edit[0].endswith("*")]
 
 
 def _only(headers: tuple[tuple[str, str], ...]) -> Headers:

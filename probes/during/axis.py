@@ -90,12 +90,18 @@ def _row(
     marks = "".join(
         "?" if each.good is None else ".X"[not each.good]
         for each in seen
-        if since <= each.at < until and not each.stream
+        if since <= _from(each, command) < until and not each.stream
     )
     if len(marks) > _MARKS:
         marks = " ".join(f"{marks.count(mark)}{mark}" for mark in ".X?" if mark in marks)
     streams = "".join(_cell(lane, since, until) for lane in lives)
     return _Row(at, marks, streams, tuple(_said(command, since, until, redact)))
+
+
+def _from(each: Request, command: Command) -> float:
+    """When it was asked; one that was under way as the command began, and failed, was good until then."""
+    under_way = each.good is False and each.at < command.began < each.ended
+    return command.began if under_way and command.ended is not None else each.at
 
 
 def _cell(lane: Sequence[Life], since: float, until: float) -> str:

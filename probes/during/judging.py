@@ -36,7 +36,7 @@ def judged(
     seen = requests(calls)
     findings = [
         *_findings(knocking, holding, seen, calls, command),
-        *_unseen((knocking, holding), calls, command),
+        *_unseen((knocking, holding), calls, seen, command),
     ]
     findings.sort(key=lambda finding: _WORST.index(finding.verdict))
     first, *others = findings
@@ -51,7 +51,7 @@ def _findings(
         why = f": {command.fault}" if command.fault else ""
         return [_nothing(knocking, f"The command did not begin{why}", "nothing can be said of it")]
     before = [each for each in seen if each.ended <= command.began and each.good is not None]
-    since = [each for each in seen if each.ended > command.began and each.good is not None]
+    since = _since(seen, command)
     if not any(each.good for each in before):
         return [_bad_before(knocking, before, since)]
     found = [*_failures(knocking, before, since, command), *cuts(holding, calls, command)]
@@ -64,7 +64,13 @@ def _findings(
                 "no request was answered",
             )
         )
-    return found or [_fine(knocking, holding, before, since, command)]
+    if found or command.interrupted:
+        return found
+    return [_fine(knocking, holding, before, since, command)]
+
+
+def _since(seen: Sequence[Request], command: Command) -> list[Request]:
+    return [each for each in seen if each.ended > command.began and each.good is not None]
 
 
 def _nothing(case: Case, title: str, seen: str) -> Finding:
@@ -153,7 +159,7 @@ def _failures(
             observed=Observed(len(bad), len(since)),
             detail=(
                 ("seen", _kinds(bad)),
-                ("before", f"{len(before) - failed_before} of {len(before)} requests were good before the command began"),
+                ("before", _before(before, bad, command)),
                 *_bounds(longest, len(ours), command),
             ),
             figures=_figures(longest),
@@ -162,6 +168,13 @@ def _failures(
             next_test=None, advice=_HAND_OVER, who_acts=WhoActs.OPERATOR, evidence=_ids(bad),
         )
     ]  # fmt: skip
+
+
+def _before(before: Sequence[Request], bad: Sequence[Request], command: Command) -> str:
+    good = sum(each.good is True for each in before)
+    under_way = sum(each.at < command.began for each in bad)
+    more = f"; {under_way} that had been asked by then failed after it began" if under_way else ""
+    return f"{good} of {len(before)} requests were good before the command began{more}"
 
 
 def _title(gap: Gap, bad: int, of: int, command: Command) -> str:
@@ -228,11 +241,8 @@ def _fine(
     late = [each for each in since if command.waited and each.held_back and each.at >= command.began]
     told: dict[str, object] = {}
     if late:
-        told = {
-            "verdict": Verdict.INCONCLUSIVE,
-            "reason": Reason.PAUSED,
-            "advice": "Run it again when the server asks for no pause.",
-        }
+        again = "Run it again when the server asks for no pause."
+        told = {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.PAUSED, "advice": again}
         rows.append(("unseen", _blind(late, command)))
     return conclude(
         knocking, "ok", since[-1].call.last, client=knocking.clients[0].name, observed=Observed(0, len(since)),
@@ -259,7 +269,9 @@ def _blind(late: Sequence[Request], command: Command) -> str:
     )
 
 
-def _unseen(cases: Sequence[Case], calls: Sequence[Call], command: Command) -> list[Finding]:
+def _unseen(
+    cases: Sequence[Case], calls: Sequence[Call], seen: Sequence[Request], command: Command
+) -> list[Finding]:
     """Where the asking ended before its time."""
     found = []
     for case in cases:
@@ -278,5 +290,11 @@ def _unseen(cases: Sequence[Case], calls: Sequence[Call], command: Command) -> l
             )
     if command.interrupted:
         told = not_sent(cases[0], NotSent.INTERRUPTED, "asking beside the command")
-        found.append(replace(told, title="It was interrupted: what came afterwards was not seen"))
+        since = _since(seen, command) if command.ended is not None else []
+        until = (
+            f"failures: {sum(each.good is False for each in since)} of {len(since)} since the command began"
+        )
+        rows = (*told.detail, ("until then", until)) if since else told.detail
+        title = "It was interrupted: what came afterwards was not seen"
+        found.append(replace(told, title=title, detail=rows))
     return found

@@ -24,6 +24,8 @@ from probes.errors import UsageError
 from probes.live import Live
 from probes.model import Case, Run, Verdict
 from probes.passive import passive
+from probes.rejudge import BESIDE as SUITE
+from probes.reproducers import reproducible
 from probes.routed import routed
 from probes.runner import bug, drive, worst
 from probes.stop import Stop
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from probes.live import Bench
     from probes.model import Call, Finding, Planned, Spend, Target, Trial
 
-SUITE = "during"
 _MINUTE = 60.0
 _LONGEST_AFTER, _SHORTEST_AFTER = 60.0, 5.0
 """Seconds for which streams that were open when the command ended are waited for, and for which others are asked."""
@@ -108,6 +109,7 @@ def measure(order: Order, secrets: Secrets, say: Callable[[str], None]) -> Done:
         own = [call for call in calls if call.case == case.id]
         findings += passive(case, own, {finding.code for finding in findings})
     findings += [*routed(calls, SUITE), *lanes.bugs]
+    findings = reproducible(findings, calls, (knocking, holding))
     findings = [accepted(finding, order.target, bench.today) for finding in findings]
     return Done(
         command.code,

@@ -18,6 +18,7 @@ from probes.kinds import (
     request_encoding,
     responses,
     resumed,
+    sdk_versions,
     streaming,
 )
 from probes.kinds.spec import KindSpec
@@ -38,4 +39,5 @@ KINDS: dict[str, KindSpec] = {
     "lifetimes": lifetimes.SPEC,
     "resumed": resumed.SPEC,
     "reproduction": reproduction.SPEC,
+    "sdk_versions": sdk_versions.SPEC,
 }

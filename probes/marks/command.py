@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from probes import outputs
 from probes.canary import Mark
+from probes.change.sides import before_mark
 from probes.config import EXAMPLE, TARGETS
 from probes.errors import UsageError, did_you_mean
 from probes.marks.audit_log import marks_since
@@ -20,20 +21,27 @@ from probes.marks.cloudflare_api import Api
 from probes.marks.times import moment
 from probes.memory import Memory
 from probes.reporters import marks as reporter
+from probes.stored import Archive
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from probes.model import Run
 
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,63}", re.ASCII)
 _ID = re.compile(r"[0-9a-f]{32}")
 _MOST = 1000
+_INSTANT = timedelta(microseconds=1)
+_OTHER_CLOCK = "the canary of this database runs in lab time, ahead of this clock"
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _OF = {
     "text": {"at", "author", "baseline", "target"},
     "list": {"since", "target"},
+    "remove": {"target"},
     "import": {"account", "since", "target", "token_env", "zone"},
 }
+_NEAR, _CHOICES, _SHOWN = 10, 6, 60
 _DEFAULT = {"list": "7d", "import": "24h"}
 
 
@@ -46,6 +54,8 @@ def run(arguments: Namespace) -> int:
     with outputs.without_commands(sys.stdout):
         if what == "import":
             return _import(arguments, now)
+        if what == "remove":
+            return _remove(arguments, now)
         return _list(arguments, now) if what == "list" else _write(arguments, now)
 
 
@@ -53,7 +63,7 @@ def _what(arguments: Namespace) -> str:
     given = [name for name in _OF if getattr(arguments, _ATTRIBUTE.get(name, name)) not in (None, False)]
     if len(given) != 1:
         raise UsageError(
-            'mark: say what was changed, "bot rule off", or one of --list and --import cloudflare'
+            'mark: say what was changed, "bot rule off", or one of --list, --remove and --import cloudflare'
         )
     for flag in sorted(set().union(*_OF.values()) - _OF[given[0]]):
         if getattr(arguments, flag) is not None:
@@ -88,17 +98,35 @@ def _write(arguments: Namespace, now: datetime) -> int:
         raise UsageError(
             f"--baseline {name}: a name begins with a letter, and goes on with letters, digits, '.', '_' and '-': v1.2"
         )
-    at = moment(arguments.at, now, "--at") if arguments.at is not None else now.replace(microsecond=0)
     author, by = (
         (arguments.author, "") if arguments.author else (_user(), "the user here; --author names another")
     )
-    mark = Mark(at, text, author=author, target=arguments.target, baseline=name)
+    at = moment(arguments.at, now, "--at") if arguments.at is not None else now.replace(microsecond=0)
+    runs: list[Run] = []
     with Memory.open(arguments.db) as memory:
+        if ahead := _ahead(memory, now):
+            if arguments.at is not None:
+                raise UsageError(
+                    f"--at {arguments.at}: {_OTHER_CLOCK}; only what is changed now can be marked in it"
+                )
+            at = ahead
+        mark = Mark(at, text, author=author, target=arguments.target, baseline=name)
+        if name is not None:
+            with Archive(arguments.db) as archive:
+                runs = before_mark(mark, archive)
+            mark = replace(mark, runs=tuple(run.id for run in runs))
         before = [old for old in memory.marks(_EVER) if name is not None and old.baseline == name]
-        _keep(memory, [mark, *(replace(old, baseline=None) for old in before if _other(old, mark))])
+        _keep(memory, [mark, *(replace(old, baseline=None, runs=()) for old in before if _other(old, mark))])
     moved = next((old for old in reversed(before) if _other(old, mark)), None)
-    reporter.written(mark, now, sys.stdout, by=by if author else "", moved=moved)
+    clock = _OTHER_CLOCK if ahead else ""
+    reporter.written(mark, now, sys.stdout, by=by if author else "", moved=moved, runs=runs, clock=clock)
     return 0
+
+
+def _ahead(memory: Memory, now: datetime) -> datetime | None:
+    """Behind all that the canary has stored, where its clock is ahead of this one, as in the lab's time."""
+    newest = memory.newest()
+    return newest + _INSTANT if newest is not None and newest > now else None
 
 
 def _other(old: Mark, mark: Mark) -> bool:
@@ -119,6 +147,50 @@ def _keep(memory: Memory, marks: Iterable[Mark]) -> None:
         memory.mark(mark)
     if memory.fault is not None:
         raise UsageError(f"not marked: {memory.fault}")
+
+
+# --- one taken back --------------------------------------------------------------------------------------
+
+
+def _remove(arguments: Namespace, now: datetime) -> int:
+    with Memory.open(arguments.db, make=False) as memory:
+        marks = memory.marks(_EVER, now + timedelta(days=1))
+        mine = [mark for mark in marks if arguments.target is None or mark.target in {None, arguments.target}]
+        mark = _meant(arguments.remove, mine, now)
+        memory.unmark(mark)
+        if memory.fault is not None:
+            raise UsageError(f"not removed: {memory.fault}")
+    reporter.removed(mark, sys.stdout)
+    return 0
+
+
+def _meant(word: str, marks: Sequence[Mark], now: datetime) -> Mark:
+    """By its baseline's name, its time (to the minute where no seconds are said), its text, or a part of that."""
+    found = _at(word, marks, now) or [mark for mark in marks if word in {mark.baseline, mark.text}]
+    found = found or [mark for mark in marks if word.lower() in mark.text.lower()]
+    if not found:
+        known = [*(mark.text for mark in marks), *(mark.baseline for mark in marks if mark.baseline)]
+        raise UsageError(f"--remove {word}: no mark reads so{did_you_mean(word, known[-_NEAR:])}")
+    return _the_one(word, found)
+
+
+def _at(word: str, marks: Sequence[Mark], now: datetime) -> list[Mark]:
+    try:
+        at = moment(word, now, "--remove")
+    except UsageError:  # then it is no time
+        return []
+    length = timedelta(minutes=1) if at.second == 0 else timedelta(seconds=1)
+    return [mark for mark in marks if at <= mark.at < at + length]
+
+
+def _the_one(word: str, found: Sequence[Mark]) -> Mark:
+    if len(found) == 1:
+        return found[0]
+    more = f" and {len(found) - _CHOICES} more" if len(found) > _CHOICES else ""
+    choices = ", ".join(f'{mark.at:%Y-%m-%dT%H:%M:%SZ} "{mark.text[:_SHOWN]}"' for mark in found[:_CHOICES])
+    raise UsageError(
+        f"--remove {word}: which of {len(found)}? {choices}{more}; a time or a whole text names one"
+    )
 
 
 # --- those that are there --------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from probes import moments
 from probes.errors import UsageError
 from probes.moments import AHEAD
-from probes.watch.forms import duration
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,4 +35,4 @@ def _read(text: str, now: datetime) -> datetime | None:
     """A time that is none where the clock was put forward has the form of one, and is no duration."""
     if ":" in text:
         return moments.moment(text, now)
-    return now - duration(text.removeprefix("-"))
+    return moments.ago(text, now)

@@ -13,12 +13,13 @@ from probes.canary import Alert, AlertState, Mark, Notice, Pause, Turn
 from probes.errors import UsageError
 
 try:
-    from sqlalchemy import and_, func, select
+    from sqlalchemy import func, select
 except ModuleNotFoundError as missing:
     raise UsageError(f"the canary's memory needs {missing.name}: pip install 'edgeprobe[watch]'") from None
 
 from probes.memory import cut_off, loading, nouns, recording, retention, rollups, schema, spans, spending
 from probes.memory.alone import alone
+from probes.memory.beside import sources
 from probes.memory.database import Database
 from probes.memory.outcomes import Outcome
 from probes.memory.passes import passes
@@ -26,7 +27,7 @@ from probes.memory.retention import FAILED_DAYS, RAW_DAYS, Pruned, Stats
 from probes.model import Layer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from probes.memory.rollups import Grain, Rollup
@@ -162,9 +163,7 @@ class Memory:
         """When the last turn that said something of the service ended."""
         table = schema.turns.c
         with self._database.reading() as connection:
-            newest = select(func.max(table.ended)).where(
-                and_(table.entry == entry, table.conclusive.is_(True))
-            )
+            newest = select(func.max(table.ended)).where(table.entry == entry, table.conclusive.is_(True))
             stored = connection.scalar(newest)
         late = [
             turn.ended
@@ -205,16 +204,17 @@ class Memory:
     def mark(self, mark: Mark) -> None:
         self._keep(mark)
 
+    def unmark(self, mark: Mark) -> None:
+        self._database.write(partial(nouns.drop, noun=mark))
+
     def marks(self, since: datetime, until: datetime | None = None) -> list[Mark]:
         """In the order of time."""
         where = [schema.marks.c.at >= since, *([schema.marks.c.at < until] if until is not None else [])]
         with self._database.reading() as connection:
             stored = nouns.found(connection, Mark, *where)
         found = self._overlaid(Mark, stored).values()
-        return sorted(
-            (mark for mark in found if mark.at >= since and (until is None or mark.at < until)),
-            key=lambda mark: mark.at,
-        )
+        fit = (mark for mark in found if mark.at >= since and (until is None or mark.at < until))
+        return sorted(fit, key=lambda mark: mark.at)
 
     def pause(self, pause: Pause) -> None:
         """Of one target the last one told."""
@@ -282,11 +282,13 @@ class Memory:
         with self._database.reading() as connection:
             return rollups.read(connection, grain, since, until, target=target, client=client)
 
-    def span(self, since: datetime, until: datetime, target: str | None = None) -> Span:
-        """What a page tells of that time, and what is wrong at its end."""
+    def span(
+        self, since: datetime, until: datetime, target: str | None = None, others: Sequence[Run] = ()
+    ) -> Span:
+        """What a page tells of that time, and what is wrong at its end. `others`: runs that are not in here."""
         alerts, marks = self.alerts(open_only=False), self.marks(since, until)
-        with self._database.reading() as connection:
-            return spans.span(connection, since, until, target, alerts, marks)
+        with sources(self._database, others) as found:
+            return spans.span(found, since, until, target, alerts, marks)
 
     def prune(self, now: datetime, *, raw_days: float = RAW_DAYS, failed_days: float = FAILED_DAYS) -> Pruned:
         """Forget what is old: runs after `raw_days`, those with a failure after `failed_days`; figures by the day stay."""

@@ -76,7 +76,9 @@ class Database:
         if path is None or str(path) == ":memory:":
             raise UsageError("a database in memory remembers nothing; name a file: sqlite:///FILE")
         if not make and not path.is_file():
-            raise UsageError(f"no database at {path}; edgeprobe watch makes it, --db URL names another")
+            raise UsageError(
+                f"no database at {path}; edgeprobe watch or edgeprobe mark makes it, --db URL names another"
+            )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(

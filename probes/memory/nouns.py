@@ -17,7 +17,7 @@ from probes.document import plain
 from probes.memory import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection
@@ -45,9 +45,17 @@ def key(noun: Noun) -> Key:
 def keep(connection: Connection, every: Iterable[Noun]) -> None:
     for noun in every:
         table, columns = _row(noun)
-        same = and_(*(column == columns[column.name] for column in table.primary_key.columns))
-        connection.execute(delete(table).where(same))
+        connection.execute(delete(table).where(_same(table, columns)))
         connection.execute(insert(table).values(**columns, document=plain(asdict(noun))))
+
+
+def drop(connection: Connection, noun: Noun) -> None:
+    table, columns = _row(noun)
+    connection.execute(delete(table).where(_same(table, columns)))
+
+
+def _same(table: Table, columns: Mapping[str, Any]) -> ColumnElement[bool]:
+    return and_(*(column == columns[column.name] for column in table.primary_key.columns))
 
 
 def found(

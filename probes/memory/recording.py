@@ -111,7 +111,7 @@ class Recording:
 
     def _put(self, connection: Connection, event: Event, at: datetime) -> None:
         if isinstance(event, Began):
-            self._begin(connection, event.run, at)
+            _begin(connection, event.run, at, self._entry, self._writer)
         elif isinstance(event, Called):
             _insert_call(connection, event.call, at, self._seq, self._known)
         elif isinstance(event, Found):
@@ -135,21 +135,6 @@ class Recording:
         assert self._run is not None, "a run begins before it calls"
         return self._run
 
-    def _begin(self, connection: Connection, run: Run, at: datetime) -> None:
-        connection.execute(
-            insert(schema.runs).values(
-                id=run.id,
-                entry=self._entry,
-                target=run.target.name,
-                vantage=run.vantage or "",
-                at=at,
-                state=RUNNING,
-                failed=False,
-                writer=self._writer,
-                **shell(run),
-            )
-        )
-
     def _places(self, run: Run) -> list[dict[str, int]]:
         """Where each call that was written stands among the run's."""
         seqs = {name: deque(found) for name, found in self._seqs.items()}
@@ -158,6 +143,30 @@ class Recording:
             for n, call in enumerate(run.calls)
             if seqs.get(call.id)
         ]
+
+
+def put(connection: Connection, run: Run) -> None:
+    """One that is over, by its own clock; a file does not say when each of its calls was."""
+    _begin(connection, run, run.started, None, "")
+    for n, call in enumerate(run.calls):
+        _insert_call(connection, call, run.started, n, run)
+    finish(connection, run, run.finished, [{"of_seq": n, "to_n": n} for n in range(len(run.calls))])
+
+
+def _begin(connection: Connection, run: Run, at: datetime, entry: str | None, writer: str) -> None:
+    connection.execute(
+        insert(schema.runs).values(
+            id=run.id,
+            entry=entry,
+            target=run.target.name,
+            vantage=run.vantage or "",
+            at=at,
+            state=RUNNING,
+            failed=False,
+            writer=writer,
+            **shell(run),
+        )
+    )
 
 
 def finish(connection: Connection, run: Run, at: datetime, places: list[dict[str, int]]) -> None:

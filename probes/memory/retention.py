@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, delete, func, or_, select
 
-from probes.canary import AlertState
-from probes.memory import schema
+from probes.canary import AlertState, Mark
+from probes.memory import nouns, schema
 from probes.memory.recording import INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Stats:
 def prune(
     database: Database, now: datetime, raw_days: float = RAW_DAYS, failed_days: float = FAILED_DAYS
 ) -> Pruned:
-    """Runs with all that belongs to them after `raw_days`, those with a failure after `failed_days`; figures by the
-    minute after the former, by the hour after the latter, by the day never.
+    """Runs with all that belongs to them after `raw_days`, those with a failure after `failed_days`, as all of a baseline;
+    figures by the minute after the former, by the hour after the latter, by the day never.
     """
     raw, failed = now - timedelta(days=raw_days), now - timedelta(days=max(failed_days, raw_days))
     runs, whole = _runs(database, raw, failed)
@@ -105,6 +105,10 @@ def _runs(database: Database, raw: datetime, failed: datetime) -> tuple[int, boo
         table.c.state != RUNNING,
         or_(and_(table.c.failed.is_(False), table.c.at < raw), table.c.at < failed),
     )
+    with database.reading() as connection:
+        marks = nouns.found(connection, Mark, schema.marks.c.at >= failed)
+    if held := {name for mark in marks for name in mark.runs}:
+        old = and_(old, table.c.id.not_in(held))
     deleted = 0
     while True:
         with database.reading() as connection:

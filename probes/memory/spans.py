@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 from sqlalchemy import BigInteger, and_, func, select, type_coerce
+from sqlalchemy.engine import Connection
 
 from probes.canary import AlertState
 from probes.kinds.length.cliff import Speed
@@ -21,12 +23,10 @@ from probes.memory.schema import calls, runs
 from probes.memory.shares import shares
 from probes.memory.troubles import troubles
 from probes.model import Spend
-from probes.span import Cell, Hour, Point, Span, Strip, Watched
+from probes.span import Cell, Hour, Point, Ran, Share, Span, Strip, Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sqlalchemy.engine import Connection
+    from collections.abc import Iterable
 
     from probes.canary import Alert, Mark
     from probes.memory.rollups import Grain, Rollup
@@ -41,6 +41,8 @@ _ENOUGH, _MANY = 10, 100
 """Samples for a p90, and for a p99."""
 Seen = tuple[str, str]
 """A target and a vantage, "" for none."""
+Sources = Sequence[Connection]
+"""A canary's database, and where others keep what they asked by hand."""
 
 
 def step_of(length: timedelta, *usually: timedelta | None) -> timedelta:
@@ -53,27 +55,28 @@ def step_of(length: timedelta, *usually: timedelta | None) -> timedelta:
 
 
 def span(
-    connection: Connection,
+    sources: Sources,
     since: datetime,
     until: datetime,
     target: str | None,
     alerts: Iterable[Alert],
     marks: Iterable[Mark],
 ) -> Span:
-    """Of one target or of all that were asked since then; of a memory that is younger, from its first run on."""
-    since = max(since, min(_first(connection, target) or since, until - timedelta(hours=1)))
-    begun = _begun(connection, since, until, target)
-    step = step_of(until - since, *map(_usually, begun.values()))
+    """Of one target or of all that were asked since then; of memories that are younger, from their first run on."""
+    firsts = [first for each in sources if (first := _first(each, target)) is not None]
+    since = max(since, min(min(firsts, default=since), until - timedelta(hours=1)))
+    ran = _ran(sources, since, until, target)
+    step = step_of(until - since, *map(_usually, ran.values()))
     begin = EPOCH + (since - EPOCH) // step * step
     grain: Grain = "day" if step >= _DAY else "hour" if step >= timedelta(hours=1) else "minute"
-    figures = _grouped(rollups.read(connection, grain, begin, until, target=target))
+    figures = _grouped(sources, grain, begin, until, target)
     lately = max(begin, until - _WEEK).replace(minute=0, second=0, microsecond=0)
-    hourly = _grouped(rollups.read(connection, "hour", lately, until, target=target))
+    hourly = _grouped(sources, "hour", lately, until, target)
     shown = Span(begin, until, step)
     starts = shown.starts()
     watched = [
-        _watched(connection, seen, begun.get(seen, []), figures[seen], hourly[seen], starts, step)
-        for seen in sorted({*figures, *begun})
+        _watched(sources, seen, ran.get(seen, []), figures[seen], hourly[seen], starts, step)
+        for seen in sorted({*figures, *ran})
     ]
     mine = [alert for alert in alerts if target is None or alert.key.target == target]
     return replace(
@@ -103,68 +106,75 @@ def _first(connection: Connection, target: str | None) -> datetime | None:
     return begun if rolled >= EPOCH + (begun - EPOCH) // _DAY * _DAY else rolled
 
 
-def _grouped(rows: Iterable[Rollup]) -> defaultdict[Seen, list[Rollup]]:
+def _grouped(
+    sources: Sources, grain: Grain, since: datetime, until: datetime, target: str | None
+) -> defaultdict[Seen, list[Rollup]]:
     found: defaultdict[Seen, list[Rollup]] = defaultdict(list)
-    for row in rows:
-        found[row.target, row.vantage or ""].append(row)
+    for each in sources:
+        for row in rollups.read(each, grain, since, until, target=target):
+            found[row.target, row.vantage or ""].append(row)
     return found
 
 
-def _begun(
-    connection: Connection, since: datetime, until: datetime, target: str | None
-) -> dict[Seen, list[datetime]]:
-    """When runs began."""
+def _ran(sources: Sources, since: datetime, until: datetime, target: str | None) -> dict[Seen, list[Ran]]:
+    """In the order in which they began."""
     where = [
         runs.c.at >= since,
         runs.c.at < until,
         *([runs.c.target == target] if target is not None else []),
     ]
-    found: dict[Seen, list[datetime]] = defaultdict(list)
-    for row in connection.execute(
-        select(runs.c.target, runs.c.vantage, runs.c.at).where(*where).order_by(runs.c.at)
-    ):
-        found[row.target, row.vantage].append(row.at)
+    found: dict[Seen, list[Ran]] = defaultdict(list)
+    query = select(runs.c.target, runs.c.vantage, runs.c.id, runs.c.at, runs.c.entry).where(*where)
+    for row in sorted(chain(*(each.execute(query) for each in sources)), key=lambda row: row.at):
+        found[row.target, row.vantage].append(Ran(row.id, row.at, row.entry))
     return found
 
 
 def _watched(
-    connection: Connection,
+    sources: Sources,
     seen: Seen,
-    begun: Sequence[datetime],
+    ran: Sequence[Ran],
     figures: Sequence[Rollup],
     hourly: Sequence[Rollup],
     starts: Sequence[datetime],
     step: timedelta,
 ) -> Watched:
     since, until = starts[0], starts[-1] + step
-    met = cutoffs(connection, *seen, since, until)
-    wrong, cases = troubles(connection, *seen, since, until)
-    spends = _spends(connection, seen, since, until)
+    met = sorted(chain(*(cutoffs(each, *seen, since, until) for each in sources)), key=lambda one: one.at)
+    wrong, cases = troubles(sources, *seen, since, until)
+    spends = _spends(sources, seen, since, until)
     bare = Watched(
         target=seen[0],
         vantage=seen[1] or None,
         strips=_strips(figures, starts, step),
         ttft=_points(figures, "ttft", starts, step),
         tpot=_points(figures, "tpot", starts, step),
-        cutoffs=met,
+        cutoffs=tuple(met),
         hours=(),
-        shares=shares(connection, *seen, starts, step),
+        shares=_shares(sources, seen, starts, step),
         spends=tuple(sorted(spends.items())),
         spent=spending.total(spends.values()),
         troubles=wrong,
         cases=cases,
         answers=sum(row.good for row in figures),
-        asked=begun[-1] if begun else None,
-        usually=_usually(begun),
+        asked=ran[-1].at if ran else None,
+        usually=_usually(ran),
+        ran=tuple(ran),
     )
     return _with_hours(bare, hourly)
 
 
-def _usually(begun: Sequence[datetime]) -> timedelta | None:
-    """The longer half of what lies between two runs: suites that are due together begin together."""
-    apart = sorted(after - before for before, after in pairwise(begun))
+def _usually(ran: Sequence[Ran]) -> timedelta | None:
+    """The longer half of what lies between two of a schedule: suites that are due together begin together."""
+    scheduled = [one.at for one in ran if one.entry is not None]
+    apart = sorted(after - before for before, after in pairwise(scheduled))
     longer = apart[len(apart) // 2 :]
     return timedelta(seconds=median(gap.total_seconds() for gap in longer)) if longer else None
+
+
+def _shares(sources: Sources, seen: Seen, starts: Sequence[datetime], step: timedelta) -> tuple[Share, ...]:
+    known = [found for each in sources if (found := shares(each, *seen, starts, step))]
+    return tuple(sum(row, Share()) for row in zip(*known, strict=True))
 
 
 def _strips(rows: Sequence[Rollup], starts: Sequence[datetime], step: timedelta) -> tuple[Strip, ...]:
@@ -218,7 +228,7 @@ def _longest(limit: Cutoff | None, ttft: Point, tpot: Point) -> int | None:
     return Speed(ttft.p50, tpot.p50).longest(limit.low if limit.low is not None else limit.seconds)
 
 
-def _spends(connection: Connection, seen: Seen, since: datetime, until: datetime) -> dict[datetime, Spend]:
+def _spends(sources: Sources, seen: Seen, since: datetime, until: datetime) -> dict[datetime, Spend]:
     """By the day: of runs that ended as they were settled, of others by their calls."""
     days: defaultdict[datetime, list[Spend]] = defaultdict(list)
     mine = and_(runs.c.target == seen[0], runs.c.vantage == seen[1], runs.c.at >= since, runs.c.at < until)
@@ -230,7 +240,7 @@ def _spends(connection: Connection, seen: Seen, since: datetime, until: datetime
     ):
         sums = [func.sum(table.c[name]).label(name) for name in _SPENT]
         query = select(day.label("day"), *sums).select_from(told).where(mine, state).group_by(day)
-        for row in connection.execute(query):
+        for row in chain(*(each.execute(query) for each in sources)):
             usd = None if row.usd is None else round(float(row.usd), 9)
             spend = Spend(int(row.requests), int(row.input_tokens), int(row.output_tokens), usd)
             days[EPOCH + int(row.day) * _DAY].append(spend)

@@ -13,7 +13,7 @@ from probes.model import Layer, Verdict
 from probes.span import Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from sqlalchemy.engine import Connection, Row
@@ -22,20 +22,25 @@ _ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN)
 
 
 def troubles(
-    connection: Connection, target: str, vantage: str, since: datetime, until: datetime
+    sources: Iterable[Connection], target: str, vantage: str, since: datetime, until: datetime
 ) -> tuple[tuple[Trouble, ...], int]:
     """The worst first, without what is accepted; and how many cases there are, good ones too."""
-    asked: defaultdict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
-    for row in _newest(connection, target, vantage, since, until):
-        asked[row.run, row.case_id].append(row)
-    said = _said(connection, {run for run, _ in asked})
+    found = [(each, row) for each in sources for row in _newest(each, target, vantage, since, until)]
+    last: dict[tuple[str, str], datetime] = {}
+    for _, row in found:
+        key = (row.case_id, row.client)
+        last[key] = max(row.at, last.get(key, row.at))
+    asked: defaultdict[tuple[Connection, str, str], list[Row[Any]]] = defaultdict(list)
+    for connection, row in found:
+        if row.at == last[row.case_id, row.client]:
+            asked[connection, row.run, row.case_id].append(row)
     groups: defaultdict[Trouble, list[str]] = defaultdict(list)
-    for (run, case), rows in asked.items():
-        for one, clients in _troubles(rows, said.get((run, case), ())):
+    for (connection, run, case), rows in asked.items():
+        for one, clients in _troubles(rows, _said(connection, run, case), _codes(connection, run, case)):
             groups[one] += clients
-    found = [replace(one, clients=tuple(dict.fromkeys(clients))) for one, clients in groups.items()]
-    found.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients))
-    return tuple(found), len({case for _, case in asked})
+    wrong = [replace(one, clients=tuple(dict.fromkeys(clients))) for one, clients in groups.items()]
+    wrong.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients))
+    return tuple(wrong), len({case for case, _ in last})
 
 
 def _newest(
@@ -58,25 +63,29 @@ def _newest(
     return connection.execute(query.order_by(outcomes.c.case_id, outcomes.c.n)).all()
 
 
-def _said(connection: Connection, names: set[str]) -> dict[tuple[str, str], list[Row[Any]]]:
-    """The findings by run and case."""
-    found: defaultdict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
-    query = select(findings).where(findings.c.run.in_(names)).order_by(findings.c.n)
-    for row in connection.execute(query):
-        found[row.run, row.case_id].append(row)
-    return found
+def _said(connection: Connection, run: str, case: str) -> Sequence[Row[Any]]:
+    mine = and_(findings.c.run == run, findings.c.case_id == case)
+    return connection.execute(select(findings).where(mine).order_by(findings.c.n)).all()
 
 
-def _troubles(rows: Sequence[Row[Any]], said: Sequence[Row[Any]]) -> Iterator[tuple[Trouble, list[str]]]:
+def _codes(connection: Connection, run: str, case: str) -> set[str]:
+    """What came of it for any client, also for those that were asked again since."""
+    mine = and_(outcomes.c.run == run, outcomes.c.case_id == case)
+    return set(connection.scalars(select(outcomes.c.code).where(mine)))
+
+
+def _troubles(
+    rows: Sequence[Row[Any]], said: Sequence[Row[Any]], codes: set[str]
+) -> Iterator[tuple[Trouble, list[str]]]:
     """Of one case in one run, for those clients that were not asked again since."""
     if not said:  # cut off before anything was judged
         yield _trouble(rows[0], rows[0], ""), [row.client for row in rows]
     for finding in said:
         clients = [row.client for row in rows if finding.client in {None, row.client}]
-        if finding.client is None:  # of those that its code is the outcome of, where it is
-            clients = [row.client for row in rows if row.code == finding.code] or clients
+        if finding.client is None and finding.code in codes:  # then of those that it is the outcome of
+            clients = [row.client for row in rows if row.code == finding.code]
         if clients and finding.verdict in _ORDER and not finding.accepted:
-            yield _trouble(rows[0], finding, finding.document["title"]), clients
+            yield _trouble(rows[0], finding, finding.document["title"] or ""), clients
 
 
 def _trouble(outcome: Row[Any], told: Row[Any], title: str) -> Trouble:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 REJUDGED = "rejudged"
 """The row of `versions` that says so."""
+BESIDE = "during"
+"""The suite of what was asked beside a command."""
 
 
 def rejudge(stored: Run, catalogue: Catalogue, now: datetime) -> Run:
@@ -105,6 +107,8 @@ def _unmeasured(finding: Finding) -> bool:
 
 
 def _cannot(case: Case) -> str | None:
+    if case.suite == BESIDE:
+        return "it was judged by when its command began and ended, which is not kept with the calls"
     if case.kind not in KINDS:
         return f"this edgeprobe has no kind {case.kind}"
     if case.route not in case.target.routes:
@@ -124,6 +128,12 @@ def _of_today(run: Run, case: Case) -> Case:
     return replace(case, params=params, clients=(*case.clients, *brought), time_scale=run.time_scale)
 
 
+_AGAIN = "Run it again, beside such a command."
+_AGAIN_OR_OLD = (
+    "Run it against the server again, or judge it with the version of edgeprobe that took the run."
+)
+
+
 def _kept(run: Run, case: Case, before: Sequence[Finding], why: str) -> list[Finding]:
     said = f"{why}; what was found on {run.started:%Y-%m-%d} stands beside this as it was"
     unproven = conclude(
@@ -133,6 +143,6 @@ def _kept(run: Run, case: Case, before: Sequence[Finding], why: str) -> list[Fin
         reason=Reason.NOT_RECORDED,
         title=f"{case.kind} can't be judged again",
         detail=(("seen", said if before else why),),
-        advice="Run it against the server again, or judge it with the version of edgeprobe that took the run.",
+        advice=_AGAIN if case.suite == BESIDE else _AGAIN_OR_OLD,
     )
     return [*before, unproven]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from probes.document import finding_document, plain, time_of_day
+from probes.document import finding_document, plain, span_in_words, time_of_day
 from probes.model import Verdict
-from probes.reporters.console import Page
+from probes.reporters.console import NARROW, Page
 from probes.reporters.markdown import LIMIT, inert
 from probes.reporters.words import GLYPHS, ORDER
 
@@ -24,10 +24,12 @@ SCHEMA = "edgeprobe.compare/1"
 _WORDS = {Verdict.FAIL: "FAIL", Verdict.INCONCLUSIVE: "UNKNOWN", Verdict.WARN: "WARN", Verdict.PASS: "ok"}
 _STYLES = {Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "bold yellow", Verdict.WARN: "yellow"}
 _HEAD = ("", "what", "before", "after", "change")
-_WIDTHS = (7, 12, 15, 15, 27)
-"""Of the columns, which with a blank between them fill 80."""
+_MARK, _WHAT, _SIDE, _ALL = 7, 9, (15, 20), 76
+"""Widths of the columns, which with a blank between them fill 80. Those of the two sides are as wide as their longest word,
+within these bounds; the rest is left for the last.
+"""
 _CELL = 400
-_NAMED = 4
+_NAMED = 8
 _LEFT_OUT = 50
 
 
@@ -38,18 +40,11 @@ def report(comparison: Comparison, out: TextIO) -> None:
         page.row(label, text)
     page.blank()
     rows, same = _folded(comparison.rows)
-    where = None
-    for line in _laid_out(_HEAD) if rows else ():
-        page.line(line, style="dim")
-    for row in rows:
-        if row.where != where:
-            where = row.where
-            page.line(row.where, style="bold")
-        cells = (_WORDS.get(row.verdict, str(row.verdict)), row.what, row.before, row.after, row.why)
-        for line in _laid_out([page.clean(cell) for cell in cells]):
-            page.line(line, style=_STYLES.get(row.verdict, ""))
+    _table(page, rows)
     for said in same:
-        page.line(f"{_WORDS[Verdict.PASS]:<{_WIDTHS[0]}} {said}")
+        lead = f"{_WORDS[Verdict.PASS]:<{_MARK}} "
+        for line in wrap(page.clean(said), NARROW, initial_indent=lead, subsequent_indent=" " * len(lead)):
+            page.line(line)
     for about in comparison.left_out:
         page.row("left out", about)
     for advice in _advice(comparison):
@@ -58,15 +53,39 @@ def report(comparison: Comparison, out: TextIO) -> None:
     page.line(headline(comparison), style="bold")
 
 
-def _laid_out(cells: Sequence[str]) -> Iterator[str]:
-    columns = [wrap(cell, width, break_on_hyphens=False) for cell, width in zip(cells, _WIDTHS, strict=True)]
+def _table(page: Page, rows: Sequence[Row]) -> None:
+    where = None
+    widths = _widths(rows)
+    for line in _laid_out(_HEAD, widths) if rows else ():
+        page.line(line, style="dim")
+    for row in rows:
+        if row.where != where:
+            where = row.where
+            for line in wrap(page.clean(row.where), NARROW, break_on_hyphens=False) or [""]:
+                page.line(line, style="bold")
+        cells = (_WORDS.get(row.verdict, str(row.verdict)), row.what, row.before, row.after, row.why)
+        for line in _laid_out([page.clean(cell) for cell in cells], widths):
+            page.line(line, style=_STYLES.get(row.verdict, ""))
+
+
+def _widths(rows: Sequence[Row]) -> tuple[int, ...]:
+    words = (len(word) for row in rows for cell in (row.before, row.after) for word in cell.split())
+    least, most = _SIDE
+    side = min(max(least, max(words, default=0)), most)
+    return _MARK, _WHAT, side, side, _ALL - _MARK - _WHAT - 2 * side
+
+
+def _laid_out(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    columns = [wrap(cell, width, break_on_hyphens=False) for cell, width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, columns))):
         parts = [column[number] if number < len(column) else "" for column in columns]
-        yield " ".join(f"{part:<{width}}" for part, width in zip(parts, _WIDTHS, strict=True)).rstrip()
+        yield " ".join(f"{part:<{width}}" for part, width in zip(parts, widths, strict=True)).rstrip()
 
 
 def _heading(comparison: Comparison) -> Iterator[tuple[str, str]]:
     after = comparison.after
+    if comparison.note is not None:
+        yield "note", comparison.note
     yield "target", f"{after.target}{f' from {after.vantage}' if after.vantage else ''}"
     yield "before", _side(comparison.before)
     yield "after", _side(after)
@@ -81,7 +100,7 @@ def _side(side: Side) -> str:
     if side.runs == (side.label,):
         return f"run {side.label}, {side.since:%Y-%m-%d %H:%M} UTC"
     many = f"{len(side.runs)} run{'' if len(side.runs) == 1 else 's'}"
-    return f"{side.label}: {many}, {side.since:%Y-%m-%d %H:%M} to {side.until:%Y-%m-%d %H:%M} UTC"
+    return f"{side.label}: {many}, {span_in_words(side.since, side.until)}"
 
 
 def headline(comparison: Comparison) -> str:
@@ -92,11 +111,11 @@ def headline(comparison: Comparison) -> str:
         Verdict.FAIL: "worse",
         Verdict.INCONCLUSIVE: "not told",
         Verdict.WARN: "to be looked at",
-        Verdict.PASS: "as before or better",
     }
-    counts = [
-        (sum(row.verdict is verdict for row in comparison.rows), said) for verdict, said in words.items()
-    ]
+    rows = comparison.rows
+    counts = [(sum(row.verdict is verdict for row in rows), said) for verdict, said in words.items()]
+    counts.append((sum(row.better for row in rows), "better"))
+    counts.append((sum(row.verdict is Verdict.PASS and not row.better for row in rows), "as before"))
     return f"{comparison.verdict}: {', '.join(f'{n} {said}' for n, said in counts if n)}"
 
 
@@ -110,13 +129,27 @@ def _sorted(rows: Sequence[Row]) -> list[Row]:
 def _folded(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     """The rows to show, and in words those that would only say that all is as before."""
     same = [row for row in rows if row.verdict is Verdict.PASS and row.why == "as before"]
-    shown = [row for row in rows if row not in same]
-    said: list[str] = []
-    for what in dict.fromkeys(row.what for row in same):
-        names = [row.where for row in same if row.what == what]
-        rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        said.append(f"{what} as before: {', '.join(names[:_NAMED])}{rest}")
+    alike: dict[Row, list[str]] = {}
+    for row in rows:
+        if row not in same:
+            alike.setdefault(replace(row, where=""), []).append(row.where)
+    shown = [replace(row, where=_places(wheres)) for row, wheres in alike.items()]
+    said = [
+        f"{what} as before: {_places([row.where for row in same if row.what == what])}"
+        for what in dict.fromkeys(row.what for row in same)
+    ]
     return _sorted(shown), said
+
+
+def _places(wheres: Sequence[str]) -> str:
+    """`smoke/streaming · httpx, curl; smoke/completion · httpx`: what stands before the client once."""
+    clients: dict[str, list[str]] = {}
+    for where in wheres:
+        case, dot, client = where.partition(" · ")
+        clients.setdefault(case + dot, []).append(client)
+    named = [f"{case}{', '.join(names)}" for case, names in clients.items()]
+    rest = f"; and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f"{'; '.join(named[:_NAMED])}{rest}"
 
 
 def _advice(comparison: Comparison) -> list[str]:
@@ -164,6 +197,7 @@ def json_text(comparison: Comparison) -> str:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "verdict": comparison.verdict,
+        "note": comparison.note,
         "before": _as_document(comparison.before),
         "after": _as_document(comparison.after),
         "marks": [_as_document(mark) for mark in comparison.marks],

@@ -109,7 +109,9 @@ class Page:
             self._console.print(Text("  ").append_text(small))
 
     def row(self, label: str, text: str) -> None:
-        """`text` beside its label, wrapped under itself."""
+        """`text` beside its label, wrapped under itself; a label that does not fit begins it."""
+        if len(label) > _INDENT - 3:
+            label, text = "", f"{label}: {text}"
         room = self._console.width - _INDENT
         parts = map(self.clean, text.split("\n"))  # a line end is harmless here: what follows stays indented
         first, *rest = [line for part in parts for line in wrap(part, room, break_on_hyphens=False) or [""]]

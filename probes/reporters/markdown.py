@@ -37,8 +37,11 @@ _CELL = 400
 _WIDTH = 100
 _MARKUP = re.compile("[&<>`*_\\\\\\[\\]|~$^!#\u200b]")
 # GitHub and GitLab look for these in the finished page, where an entity is a character like any other: `@name`, `#12`
-# and their kin, `GH-12`, `www.` and `://`, `:smile:`. A blank of no width after the match keeps them apart.
-_REFERENCES = re.compile(r"@|[#!$%&~^](?=[\w\"'])|\bGH(?=-\d)|www(?=\.)|:(?=//)|:(?=[\w+-]+:)", re.IGNORECASE)
+# and their kin, `GH-12`, `www.` and `://`, `:smile:`. A blank of no width after the match keeps them apart. No smile is
+# called like the minutes of a time, which people copy: `10:55:12`, `10:00-12:00`, `09:55Z-10:00Z`.
+_REFERENCES = re.compile(
+    r"@|[#!$%&~^](?=[\w\"'])|\bGH(?=-\d)|www(?=\.)|:(?=//)|:(?!(?<=\d:)\d\d[:Z-])(?=[\w+-]+:)", re.IGNORECASE
+)
 
 
 def report(run: Run, out: TextIO) -> None:

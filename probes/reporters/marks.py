@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, TextIO
 
+from probes.document import span_in_words
+from probes.model import Verdict
 from probes.reporters.console import Page
 
 if TYPE_CHECKING:
@@ -11,21 +14,76 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from probes.canary import Mark
+    from probes.model import Run
 
+_GOOD = {Verdict.PASS, Verdict.WARN}
 _OWN = "edgeprobe mark"
 _NAMED = 6
 
 
-def written(mark: Mark, now: datetime, out: TextIO, *, by: str = "", moved: Mark | None = None) -> None:
-    """One that was just made. `by`: where its author comes from; `moved`: whose baseline it took."""
+def written(
+    mark: Mark,
+    now: datetime,
+    out: TextIO,
+    *,
+    by: str = "",
+    moved: Mark | None = None,
+    runs: Sequence[Run] = (),
+    clock: str = "",
+) -> None:
+    """One that was just made. `by`: where its author comes from; `moved`: whose baseline it took; `runs`: those of its own
+    baseline; `clock`: whose time it has, if not this machine's.
+    """
     page = Page(out)
     page.row("marked", f'"{mark.text}"')
-    page.row("at", f"{_utc(mark.at)}{_here(mark.at)}{_ago(mark.at, now)}")
+    page.row(
+        "at", f"{_utc(mark.at)}: {clock}" if clock else f"{_utc(mark.at)}{_here(mark.at)}{_ago(mark.at, now)}"
+    )
     if mark.author is not None:
         page.row("by", f"{mark.author}{f' ({by})' if by else ''}")
     page.row("of", f"target {mark.target}" if mark.target else "every target")
     if mark.baseline is not None:
-        page.row("baseline", f"{mark.baseline}: the runs before it go by that name{_from(moved)}")
+        for said in _baseline(mark.baseline, runs):
+            page.row("baseline", said)
+        if moved is not None:
+            page.row("until now", f'{mark.baseline} was before {_utc(moved.at)}, "{moved.text}"')
+        for said in _doubts(runs):
+            page.row("warning", said)
+
+
+def _baseline(name: str, runs: Sequence[Run]) -> Iterator[str]:
+    if not runs:
+        yield f"{name}: no run before it is kept"
+    for target in dict.fromkeys(run.target.name for run in runs):
+        mine = [run for run in runs if run.target.name == target]
+        verdicts = Counter(str(run.verdict) for run in mine)
+        told = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+        span = span_in_words(mine[0].started, mine[-1].finished)
+        yield f"{name}: {_count(len(mine), 'run')} of {target} ({told}), {span}"
+
+
+def _doubts(runs: Sequence[Run]) -> Iterator[str]:
+    """What should be known of a state before anything is held against it."""
+    if not runs:
+        yield "nothing can be held against it yet: run first, then give the name"
+        return
+    if bad := [run for run in runs if run.verdict not in _GOOD]:
+        yield f"{len(bad)} of {len(runs)} did not pass: what failed in them is no regression later"
+    for what, values in (
+        ("vantages", {run.vantage or "none" for run in runs}),
+        ("speeds of a lab's time", {f"{run.time_scale:g}" for run in runs}),
+    ):
+        if len(values) > 1:
+            yield f"its runs are of several {what} ({', '.join(sorted(values))}), which are not compared with each other"
+
+
+def removed(mark: Mark, out: TextIO) -> None:
+    page = Page(out)
+    page.row("removed", f'{_utc(mark.at)}{_here(mark.at)}, "{mark.text}"')
+    if mark.baseline is not None:
+        page.row("baseline", f"{mark.baseline} is no name any more")
+    if mark.source != _OWN:
+        page.row("note", f"the next import of {mark.source} brings it back")
 
 
 def listed(marks: Sequence[Mark], since: datetime, out: TextIO) -> None:
@@ -75,11 +133,8 @@ def _about(mark: Mark) -> Iterator[str]:
     if mark.target is not None:
         yield f"target {mark.target}"
     if mark.baseline is not None:
-        yield f"baseline {mark.baseline}"
-
-
-def _from(moved: Mark | None) -> str:
-    return "" if moved is None else f'; until now those before {_utc(moved.at)}, "{moved.text}"'
+        many = f" ({_count(len(mark.runs), 'run')})" if mark.runs else ""
+        yield f"baseline {mark.baseline}{many}"
 
 
 def _counts(found: Mapping[str, int]) -> str:

@@ -49,7 +49,7 @@ def report(
     seconds = _seconds(rows, requests, target.limits.per_minute)
     usd = "" if budget.usd is None else f", ${budget.usd:g}"
     lines += [
-        f"{'at most':<{width}}  {requests:>8}  {tokens:>8,}  {seconds:>7.0f}",
+        f"{'at most':<{width}}  {requests:>8}  {tokens:>8,}  {f'{seconds:>7.0f}' if _bounded(rows) else ''}".rstrip(),
         *(f"note     {row.case}: {note}" for row in rows for note in row.notes),
         f"money    {_money(tokens, price, target)}",
         f"time     {_time(rows, seconds)}",
@@ -91,11 +91,16 @@ def _seconds(rows: Sequence[Row], requests: int, per_minute: int | None) -> floa
     return together if per_minute is None else max(together, (requests / per_minute - 1) * 60)
 
 
-def _time(rows: Sequence[Row], seconds: float) -> str:
+def _bounded(rows: Sequence[Row]) -> bool:
     """Of long cases the most that they may take is known; of the others, what they take of a good server."""
-    if all(row.long for row in rows):
+    return all(row.long for row in rows)
+
+
+def _time(rows: Sequence[Row], seconds: float) -> str:
+    if _bounded(rows):
         return f"at most {_minutes(seconds)}"
-    return f"about {_minutes(seconds)} where the server answers at once{', and what is long takes the most it may' if any(row.long for row in rows) else ''}"
+    long = " and what is long takes the most it may" if any(row.long for row in rows) else ""
+    return f"about {_minutes(seconds)} where the server answers at once{long}; of a slow one longer"
 
 
 def _minutes(seconds: float) -> str:

@@ -151,7 +151,7 @@ def _conclude(done: Run, before: Run | None, arguments: Namespace, secrets: Secr
     bundles.after(done, arguments, secrets)
     said = since(before, done) if before is not None else outcome(done.findings)
     _write([safe_text(said)], arguments)
-    return next(code for word, code in _CODES.items() if said.startswith(word))
+    return next((code for word, code in _CODES.items() if said.startswith(word)), UNPROVEN)
 
 
 def _unasked(found: reading.Given, arguments: Namespace) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from probes.attribution import attribute
 from probes.kinds.reproduction.outcome import CANNOT, NOT_REPRODUCED, REPRODUCED, outcome
+from probes.kinds.reproduction.study import TOLD
 from probes.model import Verdict
 from probes.signatures import catalogue
 from probes.vocabulary import vocabulary
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from probes.model import Exchange, Run
 
 STILL, FIXED, CHANGED = "STILL", "FIXED", "CHANGED"
-_AS_TOLD = "as_told"
 
 
 class Met(NamedTuple):
@@ -54,7 +54,7 @@ def since(before: Run, now: Run) -> str:
 
 def _met(run: Run) -> Met | None:
     """How the request as told failed, or, of a run of suites, what its first failure was."""
-    told = [c.last for c in run.calls if c.trial.label.split("/")[0] == _AS_TOLD and c.last is not None]
+    told = [call.last for call in run.calls if call.trial.label == TOLD and call.last is not None]
     failed = [one for one in map(_of, told) if vocabulary()[one.code].verdict is not Verdict.PASS]
     if failed:
         return Counter(failed).most_common(1)[0][0]

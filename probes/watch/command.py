@@ -144,10 +144,8 @@ def _day(watched: Watched, parts: Parts, wall: Wall, read: Callable[[], Watched]
         Chore("alerts and metrics", second(_TELL), tell),
         Chore("must fail", second(_RARELY), lambda now: parts.try_detection(now, watch.stop)),
         Chore("retention", second(_RARELY), parts.prune),
+        Chore("marks", second(_RARELY), lambda now: parts.look_at_marks(now, watch.ask)),
     ]
-    if wall.scale == 1.0:
-        # A mark is of the machine's clock, which tells nothing of when in the lab's time it was.
-        chores.append(Chore("marks", second(_RARELY), lambda now: parts.look_at_marks(now, watch.ask)))
     watch = Watch(watched, parts, wall, read, last=last, reloaded=reloaded, chores=chores)
     reloaded(None, wall.now())
     parts.note(watched)

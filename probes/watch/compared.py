@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.alerts.text import Words, clock
+from probes.alerts.text import Words
 from probes.change import told
 from probes.change.compare import compare
 from probes.change.confirmed import HURTS, sure
 from probes.change.differences import Outcome
 from probes.change.differences import compared as looked_at
 from probes.change.fingerprint import fingerprint
-from probes.change.latency import percent
 from probes.change.part import times
+from probes.change.shifts import percent
 from probes.comparison import Side
 from probes.errors import UsageError
 from probes.kinds.words import listed
@@ -24,7 +24,7 @@ from probes.model import Verdict
 from probes.watch.sides import news_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from probes.alerts.news import News
@@ -38,9 +38,12 @@ _MENDED, _LOST = "mended", "regression.outcome"
 
 
 def compared(
-    sides: Sides, before: Sequence[tuple[Turn, Run]], after: Sequence[tuple[Turn, Run]], now: datetime
+    sides: Sides,
+    before: Sequence[tuple[Turn, Run]],
+    after: Sequence[tuple[Turn, Run]],
+    said: Callable[[datetime], str],
 ) -> tuple[News, Verdict]:
-    """Raises UsageError where they cannot be compared."""
+    """`said`: a moment as people read it. Raises UsageError where they cannot be compared."""
     if not before or not after:
         raise UsageError(f"no run {'after it' if before else 'of before'} is kept")
     marks = sides.marks
@@ -53,7 +56,7 @@ def compared(
     ]
     looks = told.findings(look, found.after.label, marks.told)
     changed = looks if any(change.outcome is Outcome.CHANGED for change in look) else ()
-    words = _words(sides, found, changed, (old, new), now)
+    words = _words(sides, found, changed, (old, new), said)
     return news_of(sides, words, _lead(found)), found.verdict
 
 
@@ -84,18 +87,18 @@ def _words(
     found: Comparison,
     looks: Sequence[Finding],
     runs: tuple[Sequence[Run], Sequence[Run]],
-    now: datetime,
+    said: Callable[[datetime], str],
 ) -> Words:
     mark = sides.marks.told[0]
     others = len(sides.marks.told) - 1
     more = f" and {times(others, 'mark')} more" if others else ""
-    after = f'after "{mark.text[:80]}"{more}, marked at {clock(mark.at, now)}'
+    after = f'after "{mark.text[:80]}"{more}, marked at {said(mark.at)}'
     rows = [*_changed(found, looks), *_limits(found)]
     for label, side in zip(("before", "after"), runs, strict=True):
-        span = f"{clock(side[0].started, now)} to {clock(side[-1].finished, now)}"
+        span = f"{said(side[0].started)} to {said(side[-1].finished)}"
         rows.append((label, f"{times(len(side), 'run')} with {times(_requests(side), 'request')}, {span}"))
     rows += [
-        ("change", f'marked at {clock(each.at, now)}: "{each.text}" ({each.author or each.source})')
+        ("change", f'marked at {said(each.at)}: "{each.text}" ({each.author or each.source})')
         for each in sides.marks.told[:_SHOWN]
     ]
     rows += [("left out", said) for said in sides.left]
@@ -131,7 +134,12 @@ def _changed(found: Comparison, looks: Sequence[Finding]) -> Iterator[tuple[str,
     worse = _of(found, Verdict.FAIL)
     for one in worse[:_SHOWN]:
         detail = dict(one.detail)
-        yield "worse", f"{one.title}: before {detail.get('before', '')}; after {detail.get('after', '')}"
+        sides = (
+            f": before {detail['before']}; after {detail['after']}"
+            if {"before", "after"} <= {*detail}
+            else ""
+        )
+        yield "worse", f"{one.title}{sides}"
     if len(worse) > _SHOWN:
         yield "worse", f"{len(worse) - _SHOWN} more"
     for one in looks[:_SHOWN]:

@@ -11,37 +11,25 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 
 from probes.errors import did_you_mean
+from probes.moments import UNITS, duration
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 _DAY = "|".join(DAYS)
 _FAR = "; valid: "
 
 
-def duration(text: object) -> timedelta:
-    """`5m`, `90s`, `1h30m`, `2d`. Raises ValueError, as all of these do, with what would be right."""
-    found = _DURATION.fullmatch(text) if isinstance(text, str) and text else None
-    if found is None:
-        raise ValueError("must be a duration, such as 30s, 5m, 1h30m or 2d")
-    seconds = sum(int(n) * unit for n, unit in zip(found.groups(), _UNITS.values(), strict=True) if n)
-    if not seconds:
-        raise ValueError("must be more than 0s")
-    return timedelta(seconds=seconds)
-
-
 def in_short(length: timedelta) -> str:
     """As `duration` reads it, whole seconds."""
     left, said = round(length.total_seconds()), ""
-    for unit, seconds in _UNITS.items():
+    for unit, seconds in UNITS.items():
         n, left = divmod(left, seconds)
         said += f"{n}{unit}" if n else ""
     return said or "0s"
 
 
 def clock_time(text: object) -> time:
-    """`07:30`; `24:00` is the midnight that ends the day."""
+    """`07:30`; `24:00` is the midnight that ends the day. Raises ValueError, as all of these do, with what would be right."""
     if text == "24:00":
         return time()
     found = _CLOCK.fullmatch(text) if isinstance(text, str) else None

@@ -40,11 +40,14 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a run confirmed. `changes`: the same of each entry that sees them; `since`: when the old look was seen last."""
+    """What a run confirmed. `changes`: the same of each entry that sees them; `since`: when the old look was seen last,
+    `seen`: when the new one first.
+    """
 
     findings: tuple[Finding, ...] = ()
     changes: tuple[str, ...] = ()
     since: datetime | None = None
+    seen: datetime | None = None
 
 
 UNCHANGED = Look()
@@ -83,8 +86,10 @@ class Looks:
         ]
         today = self._wall.now().date()
         found = told.findings(looked_at, f"{run.suites[0]}/baseline", marks)
-        since = min((span[0] for change in changed if (span := change.between)), default=began)
-        return Look(tuple(accepted(one, run.target, today) for one in found), _names(changed), since)
+        spans = [span for change in changed if (span := change.between)]
+        since = min((span[0] for span in spans), default=began)
+        seen = max((span[1] for span in spans), default=began)
+        return Look(tuple(accepted(one, run.target, today) for one in found), _names(changed), since, seen)
 
     def _stored(self, entry: Entry, run: Run) -> list[tuple[datetime, tuple[Trait, ...]]]:
         """Of the runs before, oldest first."""

@@ -98,13 +98,18 @@ class Marked:
 
     def _tell(self, sides: Sides, now: datetime) -> None:
         old, new = self._loaded(sides.before), self._loaded(sides.after)
+
+        def said(at: datetime) -> str:
+            """By the machine's clock, where what that showed is known."""
+            return clock(self._wall.shown(at) or at, self._wall.shown(now) or now)
+
         try:
             # scipy takes half a second, and is of an extra: most processes see no mark.
             from probes.watch.compared import compared  # noqa: PLC0415
 
-            told = compared(sides, old, new, now)
+            told = compared(sides, old, new, said)
         except UsageError as fault:
-            told = _untold(sides, str(fault), now)
+            told = _untold(sides, str(fault), said)
         if self._alerting.note(told[0]):
             self._metrics.comparison(sides.marks.target, told[1])
 
@@ -170,9 +175,7 @@ def _left(turns: Mapping[str, Sequence[Turn]], since: datetime) -> Iterator[str]
             yield f"{name}: {mine[0].why}"
 
 
-def _untold(sides: Sides, why: str, now: datetime) -> tuple[News, Verdict]:
+def _untold(sides: Sides, why: str, said: Callable[[datetime], str]) -> tuple[News, Verdict]:
     """Nothing could be compared."""
-    words = Words(
-        f"what was marked at {clock(sides.marks.first, now)} could not be compared", (("because", why),)
-    )
+    words = Words(f"what was marked at {said(sides.marks.first)} could not be compared", (("because", why),))
     return news_of(sides, words), Verdict.INCONCLUSIVE

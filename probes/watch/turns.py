@@ -195,9 +195,9 @@ class Turns:
                 key = AlertKey(entry.target, About.CHANGE, found.layer, found.product, found.code)
                 names = tuple(f"{found.layer}\n{name}" for name in look.changes)
                 unless = look.since - _OFTEN
-                self._around.alerting.note(
-                    News(key, names, words_of_look(found), look.since, unless, (entry.name,), run.id)
-                )
+                words = words_of_look(found)
+                news = News(key, names, words, look.since, unless, (entry.name,), run.id, seen=look.seen)
+                self._around.alerting.note(news)
 
     def _note_budget(self, target: Target, pace: Pace) -> None:
         with pace.lock:

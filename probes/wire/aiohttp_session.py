@@ -10,10 +10,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .call import current
-from .transport import edited
+from .call import current, on_tape, under_way
+from .transport import edited, end_with
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .tape import Tape
 
 _BUFFERED = 64 * 1024
@@ -26,19 +28,56 @@ def observe_sessions(transport: Any) -> None:
 
     def get_client() -> Any:
         session = make()
-        session.trace_configs.append(_trace())
+        session.trace_configs.append(trace())
         return session
 
     transport.get_client = get_client
 
 
-def _trace() -> Any:
+def trace() -> Any:
     """Each signal is sent in the task of its request, before aiohttp goes on."""
-    trace = importlib.import_module("aiohttp").TraceConfig()
+    made = importlib.import_module("aiohttp").TraceConfig()
     for name, heard in _SIGNALS.items():
-        getattr(trace, name).append(heard)
-    trace.freeze()
-    return trace
+        getattr(made, name).append(heard)
+    made.freeze()
+    return made
+
+
+async def exchange(
+    session: Any, method: str, url: Any, headers: Sequence[tuple[str, str]], **more: Any
+) -> tuple[int, int]:
+    """(status, bytes on the wire) of one request of a session that `trace` observes and that decodes nothing; `headers`
+    are all that is sent, in their order.
+    """
+    call = under_way.get()
+    assert call is not None
+    tape = call.begin()
+    tape.url = str(url)
+    tape.conditions["proxy"] = "proxy" in more
+    if (dialled := call.settings["connect_to"]) is not None:
+        if url.scheme == "https":
+            more["server_hostname"] = url.host
+        url = url.with_host(dialled[0]).with_port(dialled[1])
+    token = on_tape.set(tape)
+    try:
+        end_with(call)
+        async with session.request(
+            method, url, allow_redirects=False, trace_request_ctx=headers, **more
+        ) as response:
+            version = f"HTTP/{response.version.major}.{response.version.minor}"
+            tape.head(response.status, response.raw_headers, version)
+            size = 0
+            async for part in response.content.iter_any():
+                tape.body(part)
+                size += len(part)
+            tape.whole()
+    except BaseException as error:
+        tape.failed(error)
+        raise
+    finally:
+        on_tape.reset(token)
+        tape.ended(call.stopped)
+    return response.status, size
 
 
 async def _creating(_session: Any, _context: Any, _what: Any) -> None:
@@ -59,11 +98,14 @@ async def _reused(_session: Any, _context: Any, _what: Any) -> None:
         tape.conditions["connection"] = "reused"
 
 
-async def _headers_sent(_session: Any, _context: Any, what: Any) -> None:
+async def _headers_sent(_session: Any, context: Any, what: Any) -> None:
     found = current()
     if found is None:
         return
     call, tape = found
+    if (given := getattr(context, "trace_request_ctx", None)) is not None:
+        what.headers.clear()
+        what.headers.extend(given)
     if call.settings["edits"]:
         _edit(what.headers, call.settings["edits"])
     lines = [f"{name}: {value}\r\n" for name, value in what.headers.items()]

@@ -5,7 +5,7 @@ is needed is found from the client given) and the network backends of their pool
 the sessions they make. `recording` collects what passes in one call.
 
 The private attributes of these libraries that are touched stand here and nowhere else: `Client._transport`,
-`Client._mounts`, `HTTPTransport._pool`, `ConnectionPool._network_backend`.
+`Client._mounts`, an SDK's `_client`, `HTTPTransport._pool`, `ConnectionPool._network_backend`.
 """
 
 from __future__ import annotations
@@ -78,6 +78,11 @@ def recording(
         if timer is not None:
             timer.cancel()
         call.close()
+
+
+def http_client_of(sdk: Any) -> Any:
+    """What an SDK of the httpx family has made for itself."""
+    return sdk._client
 
 
 def attach(client: Any, *, proxies: bool = True) -> None:

@@ -105,7 +105,7 @@ class AsyncTransport(_Seam):
             return await self._inner.handle_async_request(request)
         self._edit(call, request)
         with self._taped(call, request) as tape, self._dialling(call, request):
-            _end_with(call)
+            end_with(call)
             response = await self._inner.handle_async_request(request)
         if (limit := self._headed(response, tape)) is not None:
             await response.stream.aclose()
@@ -125,7 +125,7 @@ class AsyncTransport(_Seam):
         await self._inner.__aexit__(*exc_info)
 
 
-def _end_with(call: CallRecord) -> None:
+def end_with(call: CallRecord) -> None:
     """A stop of the call cancels the task that makes it; one that came before lets nothing be sent."""
     if call.stopped is not None:
         raise asyncio.CancelledError

@@ -31,7 +31,7 @@ def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
         return None
     url = dialect.raw_url(route, asked) if isinstance(asked, Raw) and asked.secrets else sent.url
     body = _body(exchange, call, case)
-    if body is None or REDACTED in url:
+    if body is None or REDACTED in url or not _is_url(url):
         return None
     headers: list[tuple[str, str]] = []
     notes: list[str] = []
@@ -63,13 +63,13 @@ def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
 
 
 def _body(exchange: Exchange, call: Call, case: Case) -> bytes | None:
-    asked = call.trial.request
-    if exchange.request.body_bytes == 0:
-        return b""
+    """Also of one that was never sent, for want of a connection; a redirect may have made it a GET without a body."""
+    asked, method = call.trial.request, exchange.request.method
     if isinstance(asked, Raw):
-        return None if REDACTED.encode() in asked.body else asked.body
+        kept = None if REDACTED.encode() in asked.body else asked.body
+        return kept if method == asked.method else b""
     assert isinstance(asked, Ask)
-    return dialect.encoded(case.target, asked, call.trial.salt)
+    return dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b""
 
 
 def _said(name: str, value: str, call: Call, case: Case) -> str | None:
@@ -95,6 +95,15 @@ def _variables(call: Call, case: Case) -> tuple[str, ...]:
     own = [case.target.key_env] if case.target.key_env else []
     given = asked.secrets if isinstance(asked, Raw) else ()
     return tuple(dict.fromkeys([*given, *own, *(ref.env for ref in route.headers.values())]))
+
+
+def _is_url(url: str) -> bool:
+    """A redirect may have named anything."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _is_of_the_url(name: str, value: str, url: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from watched import EVERY, START, Receiver, Scene, finding, good
+from watched import EVERY, START, Planned, Receiver, Scene, finding, good
 
 from probes.alerts import News
 from probes.alerts.text import Words
-from probes.canary import About, AlertKey, AlertState, Severity, Told
+from probes.canary import About, AlertKey, AlertState, Mark, Severity, Told
 from probes.model import Layer
 
 KEY = AlertKey("prod", About.CHANGE, Layer.EDGE, "Cloudflare", "regression.fingerprint")
@@ -65,6 +65,53 @@ def test_who_hears_of_a_change(receiver, heard):
     scene = Scene(sinks=(receiver,))
     scene.alerting.note(news())
     assert len(scene.memory.notices) == heard
+
+
+HOUR = timedelta(hours=1)
+PLANS = {
+    "seen first in it": (Planned("move", START + EVERY, START + HOUR), True),
+    "over before it was seen": (Planned("move", START + EVERY / 4, START + EVERY / 2), True),
+    "the old look seen last in it": (Planned("move", START - HOUR, START + EVERY / 2), True),
+    "by the clock": (Planned("move", cron="0 * * * *", lasts=HOUR), True),
+    "over before": (Planned("move", START - HOUR, START), False),
+    "begun after": (Planned("move", START + 3 * EVERY, START + HOUR), False),
+    "of another target": (Planned("move", START, START + HOUR, targets=("dr",)), False),
+}
+
+
+@pytest.mark.parametrize(("window", "planned"), PLANS.values(), ids=PLANS)
+def test_a_look_that_changed_during_a_maintenance_is_told_as_planned(window, planned):
+    """Whatever lies between the old look and the new one; it says so, and what is to be done is another thing."""
+    scene = Scene(maintenance=(window,))
+    scene.alerting.note(news(seen=START + 2 * EVERY))
+    alert = scene.last.alert
+    assert alert.window == ("move" if planned else None)
+    assert alert.title.endswith(": prod, during maintenance move" if planned else ": prod")
+    assert ("maintenance: it came about during move, or beside it" in alert.text) is planned
+    assert ("do: operator: See that move was for it" in alert.text) is planned
+
+
+def test_news_of_a_mark_are_of_no_maintenance():
+    """The mark says what was meant."""
+    scene = Scene(maintenance=(Planned("move", START - HOUR, START + HOUR),))
+    scene.alerting.note(news())
+    assert scene.last.alert.window is None
+
+
+def test_an_alert_names_the_marks_that_can_be_of_it():
+    """Of its own target, or of whichever, with who made them."""
+    scene = Scene()
+    scene.memory.said = [
+        Mark(START, "everywhere", author="ops@example.com"),
+        Mark(START, "here", target="prod"),
+        Mark(START, "elsewhere", target="dr", author="ops@example.com"),
+    ]
+    scene.turn([finding()], [finding()])
+    said = [line for line in scene.last.alert.text.splitlines() if line.startswith("change: ")]
+    assert [line.partition('"')[2] for line in said] == [
+        'everywhere" (ops@example.com, edgeprobe mark)',
+        'here" (edgeprobe mark)',
+    ]
 
 
 def test_news_neither_open_nor_end_an_alert():

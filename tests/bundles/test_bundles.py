@@ -27,6 +27,7 @@ from probes.credentials import Secrets
 from probes.document import finding_document, to_document
 from probes.errors import UsageError
 from probes.model import Verdict
+from probes.runner import exit_code
 
 FAULTS = {
     "a client is refused": ("smoke", "ai-crawler-rule"),
@@ -68,7 +69,7 @@ def test_it_is_judged_on_another_machine_to_the_same_findings(asked, bundle, tmp
     command = [sys.executable, "-c", code, "report", str(path), "--json", "again.json"]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(writing.__file__).parents[2])}
     done = subprocess.run(command, cwd=there, env=environment, capture_output=True, timeout=120, check=False)
-    assert done.returncode == (1 if run.verdict is Verdict.FAIL else 0), done.stderr.decode()
+    assert done.returncode == exit_code(run), done.stderr.decode()
     again = json.loads((there / "again.json").read_text("utf-8"))
     assert again["findings"] == [finding_document(finding) for finding in run.findings]
     assert "all judged as before" in done.stdout.decode()

@@ -12,7 +12,7 @@ import pytest
 from runs import AT, run, streamed
 
 from probes.alerts.news import alert_of
-from probes.alerts.text import words_of_look
+from probes.alerts.text import clock, words_of_look
 from probes.canary import Mark, Missed, Turn
 from probes.change import told
 from probes.change.differences import compared as looked_at
@@ -93,7 +93,7 @@ def test_the_texts_are_those_of_the_samples(story):
     """Word by word; EDGEPROBE_UPDATE_SAMPLES=1 writes them anew."""
     make, expected = STORIES[story]
     now = AT + timedelta(minutes=75)
-    news, verdict = compared(*make(), now)
+    news, verdict = compared(*make(), lambda at: clock(at, now))
     assert verdict is expected
     held(f"marked-{story}", alert_of(news, now, news.read_on))
 
@@ -124,4 +124,4 @@ def test_a_side_that_is_not_kept_is_no_comparison():
     """Nor does it become a good one."""
     sides, before, _ = broken()
     with pytest.raises(UsageError, match="no run after it is kept"):
-        compared(sides, before, [], AT)
+        compared(sides, before, [], str)

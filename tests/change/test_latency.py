@@ -73,6 +73,18 @@ def test_what_is_not_told_says_what_would_tell_it():
     assert row.smallest > 1.2
 
 
+def test_slower_by_an_open_amount_is_said_so():
+    """The interval leaves out no shift, and holds the one that counts: slower for sure, whether by a fifth is open."""
+    part = latency([timed(calm(1))], [timed(calm(2, times=1.14), at=LATER)], slower=0.2)
+    row = of(part)
+    assert (row.verdict, row.effect.low > 1, row.effect.high > 1.2) == (Verdict.INCONCLUSIVE, True, True), row
+    assert row.why.startswith("slower: +")
+    assert "whether by 20% can't be told" in row.why
+    [told] = [one for one in part.findings if one.title.startswith("TTFT")]
+    assert told.title.startswith("TTFT of s/streaming · openai-py is slower by +")
+    assert told.title.endswith("; whether by 20% can't be told")
+
+
 def test_runs_that_differ_among_themselves_are_no_state():
     """Several runs of a side, each steady, in different hours."""
     before = [timed(calm(n, 10, times=1 + (n % 2)), at=AT + timedelta(hours=n)) for n in range(4)]

@@ -32,7 +32,9 @@ FLIPS = {
     "mixed, within chance": (times(good_stream=9, cut_stream=1), times(good_stream=8, cut_stream=2), Verdict.INCONCLUSIVE, "may be chance"),
     "mixed, and many": (times(good_stream=990, cut_stream=10), times(good_stream=989, cut_stream=11), Verdict.PASS, "chance"),
     "mended": (times(refused=3), times(good_stream=1), Verdict.PASS, "mended"),
-    "mended, by chance perhaps": (times(cut_stream=1), times(good_stream=1), Verdict.PASS, "no more than chance"),
+    "good now, of few before": (times(cut_stream=1), times(good_stream=1), Verdict.PASS, "better: failed before, good now"),
+    "good now, of many": (times(cut_stream=2), times(good_stream=40), Verdict.PASS, "mended: by chance in one of 861"),
+    "fewer failures": (times(good_stream=8, cut_stream=2), times(good_stream=9, cut_stream=1), Verdict.PASS, "fewer failures, which may be chance"),
     "fails as before": (times(refused=3), times(refused=3), Verdict.WARN, "as before"),
     "fails otherwise": (times(refused=3), times(cut_stream=3), Verdict.WARN, "otherwise"),
     "good as before": (times(good_stream=3), times(good_stream=3), Verdict.PASS, "as before"),
@@ -72,8 +74,7 @@ def test_one_cause_is_told_once():
         "openai-py and httpx worked before and fail now", None, "1010", Observed(6, 6),
     )  # fmt: skip
     assert [text for word, text in failed.detail if word == "in"] == [
-        "s/streaming · openai-py: 3 of 3 good before, 3 of 3 failed now",
-        "s/streaming · httpx: 3 of 3 good before, 3 of 3 failed now",
+        "s/streaming · openai-py, httpx: 3 of 3 good before, 3 of 3 failed now",
     ]
     assert dict(failed.detail)["now"] == "blocked.client · edge · Cloudflare 1010"
     apart = outcomes(
@@ -242,3 +243,29 @@ def test_a_share_that_is_not_told_is_not_zero():
     """Usage without a word of the cache says nothing of it, and is said."""
     part = cached([told([80] * 40)], [told([None] * 40)])
     assert (part.rows, part.left_out) == ((), ("cached share, told before only: s/streaming · openai-py",))
+
+
+def test_how_often_it_was_asked_is_no_condition():
+    """A run with more repeats is held against one with fewer, and rows that differ in it alone are one."""
+    case = canned.case("streaming", keyed=True)
+    often = replace(case, id=f"{case.id}/repeats=40")
+    before = replace(run(times(good_stream=40), case=often), cases=(case, often))
+    part = outcomes([before], [run(times(refused=3))])
+    [row] = part.rows
+    assert (row.verdict, row.before, row.where) == (
+        Verdict.FAIL,
+        "40 of 40 good",
+        "s/streaming · openai-py",
+    )
+    assert not part.left_out
+
+
+def test_what_is_good_now_is_called_better():
+    """In the row, and in the one line of what did not get worse."""
+    part = outcomes([run(times(cut_stream=1))], [run(times(good_stream=3))])
+    assert [row.better for row in part.rows] == [True]
+    [same] = part.findings
+    assert same.title == "Nothing fails that worked before: 1 outcome compared"
+    assert dict(same.detail)["of these"] == (
+        "s/streaming · openai-py: better: failed before, good now: 3 of 3 good"
+    )

@@ -72,6 +72,46 @@ def test_the_table_is_the_sample(name, form):
     assert text == path.read_text()
 
 
+def held(before, after):
+    """Two runs beside each other."""
+    sides = [(Side(one.id, (one.id,), one.started, one.finished, "prod"), [one]) for one in (before, after)]
+    return compare(*sides)
+
+
+def test_the_later_one_first_is_noted():
+    """On top for people, and for programs; in the order of time there is nothing to say."""
+    old, new = run([("httpx", "good stream")]), run([("httpx", "good stream")], at=LATER)
+    for form in (reporter.report, reporter.markdown):
+        assert told(held(new, old), form).index("the later one") < told(held(new, old), form).index("target")
+        assert "the later one" not in told(held(old, new), form)
+    notes = [json.loads(reporter.json_text(held(*pair)))["note"] for pair in ((new, old), (old, new))]
+    assert ("the later one" in notes[0], notes[1]) == (True, None)
+
+
+CLIENTS = ("openai-py", "httpx", "curl")
+
+
+@pytest.mark.parametrize("form", [reporter.report, reporter.markdown])
+def test_clients_that_meet_the_same_are_one_row(form):
+    """With all their names; the words of a row are whole."""
+    before = run([(name, "good stream") for name in CLIENTS for _ in range(3)])
+    after = run([(name, "refused") for name in CLIENTS for _ in range(3)], at=LATER)
+    text = told(held(before, after), form)
+    assert text.count("outcome") == 1
+    assert "s/streaming | openai-py, httpx, curl" in text or "s/streaming · openai-py, httpx, curl" in text
+    assert "blocked.client" in text
+    assert max(map(len, text.splitlines())) <= 80 or form is reporter.markdown
+
+
+def test_better_is_counted_as_that():
+    """What failed before and is good now; not among what is as before."""
+    before, after = run([("httpx", "cut stream")]), run([("httpx", "good stream")] * 3, at=LATER)
+    compared = held(before, after)
+    assert "pass: 1 better" in reporter.headline(compared)
+    for form in (reporter.report, reporter.markdown):
+        assert "better: failed" in " ".join(told(compared, form).split())
+
+
 def test_the_worst_stands_first_and_fits():
     """In plain ASCII of 80 columns where there is no terminal."""
     text = told(composed())
@@ -125,7 +165,9 @@ def test_what_a_stranger_wrote_does_nothing(harm):
 def test_a_table_too_long_for_a_comment_says_so():
     """The rows that do not fit are counted."""
     made = composed()
-    many = tuple(replace(made.rows[-1], where=f"{n} {'x' * 300}", verdict=Verdict.WARN) for n in range(400))
+    many = tuple(
+        replace(made.rows[-1], where=f"{n} {'x' * 300}", why=str(n), verdict=Verdict.WARN) for n in range(400)
+    )
     page = told(replace(made, rows=many), reporter.markdown)
     assert len(page) <= 65_536
     assert "more |" in page

@@ -20,7 +20,7 @@ from probes.model import Ask, Route, Target, Trial
 
 KEY = "sk-test-not-a-secret-0000"
 DECLARED = config.clients()
-CLIENTS = tuple(name for name, client in DECLARED.items() if client.genuine and client.mode != "h2")
+CLIENTS = tuple(n for n, c in DECLARED.items() if c.genuine and not c.apart and c.mode != "h2")
 EMULATED = tuple(name for name, client in DECLARED.items() if not client.genuine)
 HTTPX_FAMILY = tuple(name for name in CLIENTS if name != "curl")
 AIOHTTP = tuple(name for name in CLIENTS if name.endswith("-aiohttp"))

@@ -361,6 +361,7 @@ def test_the_two_shapes_of_death(during, planted, code, title):
     assert codes(document)[0] == (code, "fail"), said.err
     assert document["findings"][0]["title"].startswith(title)
     assert document["findings"][0]["factor"] is None
+    assert document["findings"][0]["reproduce"]["command"].startswith("curl ")
 
 
 def test_a_budget_that_ends_on_the_way(during, healthy):
@@ -385,3 +386,8 @@ def test_a_stored_run_is_a_run(edgeprobe, at, healthy, tmp_path, reports):
     assert "during on http://" in said.out
     assert all("during/knocks" in file.read_text() for file in files.values())
     assert "echo hello" in files["html"].read_text()
+    again = edgeprobe("report", stored.stem, "--rejudge")
+    assert again.code == 3
+    assert "knocks can't be judged again" in again.out
+    assert "when its command began and ended, which is not kept with the calls" in " ".join(again.out.split())
+    assert "Run it again, beside such a command." in " ".join(again.out.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from made import HOLDING, case, knock, knocks, stream, told
 
+from probes.during.axis import AXIS
 from probes.during.plan import STREAMS
 from probes.model import Confidence, NotSent, Reason, Verdict
 
@@ -63,7 +64,23 @@ def test_what_was_under_way_as_it_began():
     calls = [*knocks(7), knock(7.5, "cut stream", took=0.7), *knocks(20)[9:]]
     found = told(calls)[0]
     assert "never two in a row" in found.title
-    assert "as the command began" in dict(found.detail)["gap"]
+    said = dict(found.detail)
+    assert "as the command began" in said["gap"]
+    assert said["before"] == (
+        "7 of 7 requests were good before the command began; 1 that had been asked by then failed after it began"
+    )
+    assert [row.split()[0] for row in said[AXIS].splitlines()[1:-1] if "X" in row] == ["+0"]
+
+
+def test_what_was_interrupted_is_not_called_fine():
+    """What was seen until then stands where it is said, and what failed is still told."""
+    [found] = told([*knocks(11), *OPEN], interrupted=True)
+    assert (found.code, found.verdict) == ("not_measured", UNKNOWN)
+    assert dict(found.detail)["until then"] == "failures: 0 of 5 since the command began"
+    failed, unseen = told([*knocks(12, but=(9, 10)), *OPEN], interrupted=True)
+    assert summary([failed, unseen]) == [("unreachable.connect", FAIL), ("not_measured", UNKNOWN)]
+    [found] = told(knocks(3), interrupted=True, ended=None, code=None)[1:]
+    assert "until then" not in dict(found.detail)
 
 
 def test_what_is_not_measured_is_never_fine():

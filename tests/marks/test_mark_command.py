@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cloudflare_stand_in import ACCOUNT, JSON, TOKEN, ZONE, entry, errors
 
+from probes.canary import Turn
 from probes.memory import Memory
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC)
@@ -55,7 +56,7 @@ def test_all_that_can_be_said(edgeprobe, reports, berlin, tmp_path, monkeypatch)
     assert (mark.target, mark.baseline) == ("prod", "v42.1")
     shown = " ".join(done.out.split())
     assert "at 2026-11-03 13:05:00 UTC (here 14:05:00 +01:00)" in shown
-    assert "by ci of target prod baseline v42.1: the runs before it go by that name" in shown
+    assert "by ci of target prod baseline v42.1: no run before it is kept" in shown
 
 
 @pytest.mark.parametrize("words", [("--at", "-10m"), ("--at=-10m",), ("--at", "10m")], ids=" ".join)
@@ -74,6 +75,19 @@ def test_the_same_said_twice(edgeprobe, reports):
     assert [(mark.author, mark.baseline) for mark in marks(reports)] == [("bob", "main")]
 
 
+def test_a_canary_in_lab_time(edgeprobe, reports):
+    """Its clock is ahead: what is changed now stands behind all that it has stored, and no other time is known there."""
+    ahead = datetime.now(UTC) + timedelta(hours=5)
+    with Memory.open(now=lambda: ahead) as memory:
+        memory.turn(Turn("door", "lab", ahead, ahead, ahead, "r"))
+    done = edgeprobe("mark", "x")
+    assert "the canary of this database runs in lab time, ahead of this clock" in " ".join(done.out.split())
+    assert [mark.at for mark in marks(reports)] == [ahead + timedelta(microseconds=1)]
+    done = edgeprobe("mark", "y", "--at", "-1m")
+    assert (done.code, len(marks(reports))) == (2, 1)
+    assert "--at -1m: the canary of this database runs in lab time" in done.err
+
+
 @pytest.mark.parametrize(("first", "second"), [(2, 1), (1, 2)], ids=["later", "earlier"])
 def test_a_baseline_moves(edgeprobe, reports, first, second):
     """The last one told has the name, and alone; it says whose it was."""
@@ -82,7 +96,7 @@ def test_a_baseline_moves(edgeprobe, reports, first, second):
     done = edgeprobe("mark", "two", "--at", f"-{second}h", "--baseline", "main")
     named = {mark.text: mark.baseline for mark in marks(reports)}
     assert named == {"one": None, "other": "other", "two": "main"}
-    assert "until now those before" in " ".join(done.out.split())
+    assert "until now main was before" in " ".join(done.out.split())
     assert '"one"' in done.out
 
 
@@ -272,3 +286,44 @@ def test_a_log_that_commands(edgeprobe, cloudflare, monkeypatch):
     assert lines[0].startswith("::stop-commands::")
     assert lines[-1] == f"::{lines[0].removeprefix('::stop-commands::')}::"
     assert "\x1b" not in done.out
+
+
+# --- taken back ------------------------------------------------------------------------------------------
+
+TAKEN = {
+    "its text": "oops",
+    "a part of it": "OOP",
+    "its time": "2026-11-03T14:05:30Z",
+    "to the minute": "2026-11-03T14:05Z",
+    "its baseline": "v41",
+}
+
+
+@pytest.mark.parametrize("word", TAKEN.values(), ids=TAKEN)
+def test_a_mark_is_taken_back(edgeprobe, reports, word):
+    """By any of what names it; the other one stays."""
+    edgeprobe("mark", "oops", "--at", "2026-11-03T14:05:30Z", "--baseline", "v41")
+    edgeprobe("mark", "bot rule off", "--at", "2026-11-03T14:07:00Z")
+    done = edgeprobe("mark", "--remove", word)
+    assert done.code == 0
+    assert 'removed 2026-11-03 14:05:30 UTC, "oops" baseline v41 is no name any more' in " ".join(
+        done.out.split()
+    )
+    assert [mark.text for mark in marks(reports)] == ["bot rule off"]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("rule", 'which of 2? 2026-11-03T14:05:00Z "rule on", 2026-11-03T14:05:30Z "rule off"; a time or'),
+        ("2026-11-03T14:05Z", "which of 2?"),
+        ("rule out", "no mark reads so; did you mean rule on?"),
+    ],
+    ids=["a part of two", "the minute of two", "none"],
+)
+def test_what_could_be_another_stays(edgeprobe, reports, word, said):
+    """The choices are named, and nothing is removed."""
+    edgeprobe("mark", "rule on", "--at", "2026-11-03T14:05:00Z")
+    edgeprobe("mark", "rule off", "--at", "2026-11-03T14:05:30Z")
+    done = edgeprobe("mark", "--remove", word)
+    assert (done.code, said in done.err, len(marks(reports))) == (2, True, 2), done.err

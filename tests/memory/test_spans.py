@@ -218,6 +218,21 @@ def test_a_client_counts_as_it_was_last_asked(clocked):
     assert [(each.clients, each.run) for each in one.troubles] == [(("curl",), run().id)]
 
 
+def test_a_client_that_passed_is_not_named_for_others(clocked):
+    """Though it alone was not asked again since, and the finding of all that failed names no client."""
+    memory, at = clocked
+    evidence = tuple(each.id for each in run().calls[0].exchanges)
+    of_all = replace(finding("openai-py", BLOCKED), client=None, evidence=evidence)
+    record(memory, run(made=BLOCKED, findings=(of_all, finding("curl"))))
+    [one] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    assert [each.clients for each in one.troubles] == [("openai-py",)]
+    at.now = NOW + timedelta(minutes=1)
+    case = replace(run().cases[0], clients=CLIENTS[:1])
+    record(memory, run(at.now, suffix="bbbb", cases=(case,), findings=(finding("openai-py"),)))
+    [one] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    assert one.troubles == ()
+
+
 def test_a_target_that_is_asked_no_more_is_not_green(clocked):
     """However well it was."""
     memory, at = clocked

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from probes.canary import About, Alert, AlertKey, AlertState, Mark
 from probes.model import Layer, Spend, Verdict
-from probes.span import Cell, Cutoff, Hour, Point, Share, Span, Strip, Trouble, Watched
+from probes.span import Cell, Cutoff, Hour, Point, Ran, Share, Span, Strip, Trouble, Watched
 
 SINCE = datetime(2026, 11, 23, 12, tzinfo=UTC)
 STEP = timedelta(hours=2)
@@ -59,6 +59,7 @@ GOOD = Watched(
     cutoffs=CUTOFFS, hours=HOURS, shares=tuple(Share(4, 240, 400) for _ in range(84)),
     spends=tuple((SINCE.replace(hour=0) + n * DAY, Spend(700, 70_000, 35_000, 0.14)) for n in range(8)),
     spent=Spend(5600, 560_000, 280_000, 1.12), cases=2, answers=4800, asked=UNTIL - timedelta(minutes=10), usually=timedelta(minutes=30),
+    ran=(*(Ran(f"r{n}", SINCE + n * STEP, "long" if n % 12 == 0 else "smoke") for n in range(84)), Ran("20261130-095000-x7k2", UNTIL - timedelta(minutes=10))),
 )  # fmt: skip
 BAD = replace(
     GOOD, strips=(*GOOD.strips[:2], Strip("openai-py", cells(failed=range(80, 84), nothing=range(18, 21)))), troubles=(BLOCKED,)
@@ -94,6 +95,7 @@ def hostile(harm: str) -> Span:
     one = replace(
         BAD, target=harm, vantage=harm, strips=tuple(Strip(f"{n}{harm}", each.cells) for n, each in enumerate(BAD.strips)),
         cutoffs=tuple(replace(each, case=harm, route=harm) for each in CUTOFFS), troubles=(trouble,),
+        ran=(Ran(harm, SINCE, harm), Ran(harm, UNTIL)),
     )  # fmt: skip
     key = AlertKey(harm, About.SERVICE, Layer.EDGE, harm, harm)
     alert = replace(ALERT, key=key, title=harm, text=harm, vendor_code=harm)

@@ -119,6 +119,14 @@ def test_hostile_text_reads_as_it_was(harm):
     assert page.text.replace(ZERO, "").count(HARMS[harm]) == 3  # in the headline, the table and its block
 
 
+@pytest.mark.parametrize("time", ["10:55:12", "09:55-10:05", "2026-11-30T09:55:01Z", "09:55Z-10:05Z"])
+def test_a_time_can_be_copied(time):
+    """Nothing that cannot be seen stands in it, as no smile is called so; what is called like one is still kept apart."""
+    assert markdown.inert(f"at {time} it") == f"at {time} it"
+    for smile in (":100:", ":1234:", "1:+1:", "10:55x:", "10:smile:", ":55:"):
+        assert "&#8203;" in markdown.inert(f"at {smile} it")
+
+
 @pytest.mark.parametrize("length", [1, 3, 4, 9])
 def test_no_command_ends_its_block(length):
     """The fence is longer than any in it, be it a line of its own."""

@@ -32,9 +32,10 @@ from spans import (
     span,
 )
 
+from probes.canary import Mark
 from probes.model import Spend, Verdict
 from probes.reporters.span import page, text, words
-from probes.span import Cell, Cutoff, Point, State, Strip
+from probes.span import Cell, Cutoff, Point, Span, State, Strip
 
 SAMPLES = Path(__file__).parents[2] / "reports" / "samples"
 
@@ -170,6 +171,55 @@ def test_the_numbers_of_the_plots():
     assert cutoff["lines"] == [["cutoff", [125.0] * 5 + [100.0] * 2]]
     assert set(cache["lines"][0][1]) == {60.0}
     assert [number for _, number in numbers["marks"]] == ["1", "2"]
+
+
+NUMBERED = {
+    "none": ([], []),
+    "apart": ([10, 30, 50], ["1", "2", "3"]),
+    "too near for two": ([10, 11, 50], ["1-2", "3"]),
+    "each too near to the one before": ([10, 13, 16, 19, 50], ["1-3", "4", "5"]),
+    "at one moment": ([10] * 12 + [90], ["1-12", "13"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("places", "labels"), NUMBERED.values(), ids=NUMBERED)
+def test_every_mark_has_its_number_above_the_strips(places, labels):
+    """Alone, or with those that a phone has no room to tell from it; as the list has them."""
+    whole = 84 * STEP
+    marks = tuple(Mark(SINCE + whole * at / 100, "x") for at in places)
+    found = Page(written(page.report, span(GOOD, marks=marks)))
+    drawn = [data for tag, data in found.texts if tag == "text"]
+    assert [label for label in drawn if label[0].isdigit() and ":" not in label] == labels
+
+
+AXES = {
+    "an hour": (timedelta(minutes=61), ["12:00", "12:10", "12:20", "12:30", "12:40", "12:50"]),
+    "a quarter": (timedelta(minutes=16), ["12:00", "12:05", "12:10"]),
+    "a day": (timedelta(days=1), ["12:00", "15:00", "18:00", "21:00", "Nov 24", "03:00", "06:00", "09:00"]),
+    "a week": (timedelta(days=7), ["Nov 24", "Nov 25", "Nov 26", "Nov 27", "Nov 28", "Nov 29"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("whole", "labels"), AXES.values(), ids=AXES)
+def test_the_axis_of_time_has_labels_to_read_between(whole, labels):
+    """However short or long it is."""
+    cells = tuple(Cell(1, 1) for _ in range(whole // timedelta(minutes=1)))
+    short = Span(
+        SINCE,
+        SINCE + whole,
+        timedelta(minutes=1),
+        (replace(GOOD, strips=(Strip("curl", cells),), ttft=(), tpot=(), shares=()),),
+    )
+    found = Page(written(page.report, short))
+    assert [data for tag, data in found.texts if tag == "text"] == labels
+
+
+def test_whom_a_title_names_is_not_named_before_it():
+    """Else it is."""
+    named = replace(GOOD, troubles=(BLOCKED, replace(BLOCKED, title="Refused at the edge")))
+    said = one_line(text.report, span(named))
+    assert "prod: openai-py is refused at the edge" in said
+    assert "prod: openai-py: Refused at the edge" in said
 
 
 def test_a_percentile_of_too_few_is_not_there():

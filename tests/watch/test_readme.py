@@ -17,7 +17,7 @@ README = Path(__file__).parent.parent.parent / "README.md"
 
 
 def blocks() -> list[str]:
-    """Of the lab, of the webhook and of the canary."""
+    """Of the lab, of the webhook, of the canary and of the mark."""
     section = README.read_text().partition("### Try it in five minutes\n")[2].partition("\n## ")[0]
     return re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
@@ -70,9 +70,10 @@ def terminals(tmp_path):
         shell.wait()
 
 
-def test_the_readme_leads_to_an_alert_and_its_end(terminals):
+@pytest.mark.timeout(400)
+def test_the_readme_leads_to_an_alert_and_its_end_and_to_what_a_change_did(terminals):
     """With nothing but its lines, and what it says to type."""
-    lab_lines, hook_lines, canary_lines = blocks()
+    lab_lines, hook_lines, canary_lines, mark_lines = blocks()
     lab, _, lab_shows = terminals(lab_lines)
     _, heard, hook_shows = terminals(hook_lines)
     lab_shows("^edge ")
@@ -88,10 +89,19 @@ def test_the_readme_leads_to_an_alert_and_its_end(terminals):
     hook_shows("^report: ")
     type_into_the_lab("")
     hook_shows("^RESOLVED$")
+    _, _, mark_shows = terminals(mark_lines)
+    mark_shows("ahead of this clock")
+    type_into_the_lab("ai-crawler-rule")
+    hook_shows('^change: marked at .* UTC: "bot rule on" ')
+    hook_shows("^NOTED$")
     canary.send_signal(signal.SIGINT)
     assert canary.wait(60) == 0
     told = [line for line in heard if line in {"OPENED", "UPDATED", "RESOLVED"}]
-    assert (told[0], told[-1], told.count("OPENED")) == ("OPENED", "RESOLVED", 1)
+    assert [word for word in told if word != "UPDATED"] == ["OPENED", "RESOLVED", "OPENED"]
+    [change] = [line for line in heard if line.startswith("[change] ")]
+    assert re.match(r"\[change\] .*openai-py.* worked before and fail.* after \"bot rule on\"", change), (
+        change
+    )
     assert heard[1].startswith("[edge · Cloudflare 1010] ")
     assert "openai-py" in heard[1]
     assert not [line for line in shown if "Traceback" in line]

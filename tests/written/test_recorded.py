@@ -84,3 +84,12 @@ def test_a_raw_request_keeps_its_variables(raw, written):
         assert told.body == RAW.body
         assert told.url.endswith("/x")
         assert "MINE" in told.secrets
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1/", "http://host:99999999/", "file:///etc/passwd", "http:///x", "x"]
+)
+def test_what_a_redirect_named_that_is_no_url_is_not_written(url):
+    """Rather than a program that does something else."""
+    exchange, call, case = of_kind(lambda asked: isinstance(asked, Ask))
+    assert of_exchange(replace(exchange, request=replace(exchange.request, url=url)), call, case) is None

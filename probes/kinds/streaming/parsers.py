@@ -54,7 +54,7 @@ _SEEN_WITH = {"openai-py": "3.57.0", "anthropic-py": "2.14.0"}
 
 
 def sdk_clients(case: Case) -> frozenset[str]:
-    return frozenset(client.name for client in case.clients if client.kind in SDKS)
+    return frozenset(c.name for c in case.clients if c.kind in SDKS or c.package is not None)
 
 
 def as_read(case: Case, call: Call) -> Call:

@@ -15,28 +15,34 @@
     return `${day(begin)} ${clock(begin)}${step ? `-${clock(end)}` : ""}`;
   }
 
-  // A line for each mark, with its number in the list where that has room.
+  // A line for each mark, with its number in the list; those that are too near to each other have one label for all.
   function marks(u) {
     const { ctx, bbox } = u, small = Math.round(11 * devicePixelRatio);
-    let free = -Infinity;
+    const labels = [], gap = 6 * devicePixelRatio;
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = colours.mark;
     const thick = ctx.lineWidth = Math.max(1, Math.round(devicePixelRatio));
     ctx.font = `bold ${small}px system-ui, sans-serif`;
     ctx.textAlign = "left";
+    const wide = ({ first, last }) => ctx.measureText(named(first, last)).width + gap;
     for (const [at, number] of page.marks) {
-      const x = Math.round(u.valToPos(at, "x", true)) + (thick % 2) / 2, wide = ctx.measureText(number).width + 6 * devicePixelRatio;
+      const x = Math.round(u.valToPos(at, "x", true)) + (thick % 2) / 2, before = labels.at(-1);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      if (x < free) continue;
-      ctx.fillText(number, x + 3 * devicePixelRatio, bbox.top + small);
-      free = x + wide;
+      if (before && x < before.x + wide(before)) before.last = number;
+      else labels.push({ x, first: number, last: number });
+    }
+    for (const label of labels) {
+      const room = bbox.left + bbox.width + 24 * devicePixelRatio - wide(label);
+      ctx.fillText(named(label.first, label.last), Math.min(label.x + gap / 2, room), bbox.top + small);
     }
     ctx.restore();
   }
+
+  const named = (first, last) => (first === last ? first : `${first}-${last}`);
 
   function draw(place) {
     const chart = page.charts[place.dataset.chart], middle = chart.step / 2;

@@ -22,6 +22,7 @@ from probes.reporters.span.words import (
     lately,
     mark,
     name,
+    ran,
     verdict_of,
     when,
 )
@@ -61,7 +62,7 @@ def _about(span: Span) -> Iterator[str]:
     yield f'<h1><span class="{verdict}">{GLYPHS[verdict]}</span> {text(headline(span))}</h1>'
     yield f'<p class="soft">{heading(span)}</p>'
     for one in span.watched:
-        yield f'<p class="soft">{text(name(one))}: {last_asked(one, span.until)}</p>'
+        yield f'<p class="soft">{text(name(one))}: {last_asked(one, span.until)}; runs: {text(ran(one))}</p>'
 
 
 # --- now -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from probes.reporters.span.words import good_share, interval, outcome
 from probes.span import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from probes.span import Cell, Span, Strip
@@ -25,12 +25,17 @@ KEY = (
 _LOW = 40.0
 """Percent of the height of a cell that is good."""
 _TICKS = 8
+_WIDE = tuple(timedelta(minutes=n) for n in (5, 10, 15, 30, 60, 120, 180, 360, 720, 1440))
+_DAY = timedelta(days=1)
+_LETTER = 2.2
+"""Percent of the width of a phone."""
 
 
 def strips(span: Span, found: tuple[Strip, ...]) -> Iterator[str]:
     """The worst first."""
     ordered = sorted(found, key=lambda strip: (-strip.whole.failing, strip.client))
     yield '<div class="strips">'
+    yield from _numbers(span)
     for strip in ordered:
         said = f"{good_share(strip.whole)}: {outcome(strip.whole)}"
         blank = sum(cell.state is State.NOTHING for cell in strip.cells)
@@ -70,28 +75,57 @@ def _bars(cell: Cell) -> Iterator[tuple[str, float, float]]:
 
 
 def _marks(span: Span) -> Iterator[str]:
-    whole = span.step * len(span.starts())
     for n, mark in enumerate(span.marks, 1):
-        x = 100 * ((mark.at - span.since) / whole)
+        x = _share(mark.at, span)
         yield f'<line class="mark" x1="{x:.3f}%" x2="{x:.3f}%" y1="0" y2="100%"><title>{n}: {text(mark.text)}</title></line>'
 
 
-def _axis(span: Span) -> Iterator[str]:
-    """Days, or hours where there are few of them; every other one is left out on a phone."""
-    whole = span.step * len(span.starts())
+def _numbers(span: Span) -> Iterator[str]:
+    """Above the strips; marks that are too near to each other have one label for all."""
+    if not span.marks:
+        return
     yield '<svg class="axis" aria-hidden="true">'
-    for n, (at, label) in enumerate(_ticks(span.since, whole)):
-        x = 100 * ((at - span.since) / whole)
+    for x, label in _labels([_share(mark.at, span) for mark in span.marks]):
+        side = ' text-anchor="end"' if x > 100 - _LETTER * len(label) else ""
+        yield f'<text class="number" x="{x:.2f}%" y="1em"{side}>{label}</text>'
+    yield "</svg>"
+
+
+def _labels(places: Sequence[float]) -> Iterator[tuple[float, str]]:
+    """Percent of the width in their order, numbered from 1: `7`, or `7-9`."""
+    first = 0
+    while first < len(places):
+        last = first
+        while last + 1 < len(places) and places[last + 1] - places[first] < _LETTER * (
+            len(_numbered(first, last)) + 1
+        ):
+            last += 1
+        yield places[first], _numbered(first, last)
+        first = last + 1
+
+
+def _numbered(first: int, last: int) -> str:
+    return f"{first + 1}" if first == last else f"{first + 1}-{last + 1}"
+
+
+def _share(at: datetime, span: Span) -> float:
+    return 100 * ((at - span.since) / (span.step * len(span.starts())))
+
+
+def _axis(span: Span) -> Iterator[str]:
+    """Days, hours or minutes, few of them; every other one is left out on a phone."""
+    yield '<svg class="axis" aria-hidden="true">'
+    for n, (at, label) in enumerate(_ticks(span.since, span.step * len(span.starts()))):
+        x = _share(at, span)
         if x < 92:
             yield f'<text class="{"odd" if n % 2 else "even"}" x="{x:.2f}%" y="1em">{label}</text>'
     yield "</svg>"
 
 
 def _ticks(since: datetime, whole: timedelta) -> Iterator[tuple[datetime, str]]:
-    hours = whole / timedelta(hours=1)
-    wide = next((h for h in (1, 2, 3, 6, 12, 24) if hours / h <= _TICKS), 24 * -(-hours // (24 * _TICKS)))
+    wide = next((each for each in _WIDE if whole / each <= _TICKS), _DAY * -(-whole // (_TICKS * _DAY)))
     at = since.replace(hour=0, minute=0, second=0, microsecond=0)
     while at < since + whole:
         if at >= since:
-            yield at, f"{at:%b %d}" if wide >= 24 or at.hour == 0 else f"{at:%H:%M}"
-        at += timedelta(hours=wide)
+            yield at, f"{at:%b %d}" if wide >= _DAY or (at.hour, at.minute) == (0, 0) else f"{at:%H:%M}"
+        at += wide

@@ -22,6 +22,7 @@ from probes.reporters.span.words import (
     mark,
     name,
     outcome,
+    ran,
     spent,
     verdict_of,
     when,
@@ -83,10 +84,9 @@ def _now(span: Span) -> Iterator[tuple[str, str]]:
         yield "ended", ended(alert)
     for one in span.watched:
         for trouble in one.troubles[:_TROUBLES]:
-            yield (
-                str(trouble.verdict),
-                f"{one.target}: {clients(trouble.clients)}: {found(trouble)}; edgeprobe report {trouble.run}",
-            )
+            named = any(client in trouble.title for client in trouble.clients)
+            who = "" if named else f"{clients(trouble.clients)}: "
+            yield str(trouble.verdict), f"{one.target}: {who}{found(trouble)}; edgeprobe report {trouble.run}"
         if (rest := len(one.troubles) - _TROUBLES) > 0:
             yield "more", f"{one.target}: {count(rest, 'trouble')}; --html FILE shows all"
 
@@ -94,6 +94,7 @@ def _now(span: Span) -> Iterator[tuple[str, str]]:
 def _rows(one: Watched, span: Span) -> Iterator[tuple[str, str]]:
     starts = span.starts()
     yield "asked", last_asked(one, span.until)
+    yield "runs", ran(one)
     if one.strips:
         yield "clients", "\n".join(_client(strip) for strip in _worst_first(one))
     yield "TTFT", lately(one.ttft, starts, span.step)

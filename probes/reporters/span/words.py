@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,20 @@ def last_asked(one: Watched, until: datetime) -> str:
     usual = f", usually every {length(one.usually)}" if one.usually else ""
     silent = "; not asked any more: how it is now is not known" if one.silent(until) else ""
     return f"last asked {when(one.asked)} UTC{usual}{silent}"
+
+
+def ran(one: Watched) -> str:
+    """Who asked: the canary's entries, and by their ids the newest of the runs that none of them made."""
+    entries = Counter(each.entry for each in one.ran if each.entry is not None)
+    by_hand = [each.run for each in reversed(one.ran) if each.entry is None]
+    parts = []
+    if entries:
+        each = ", ".join(f"{name} {n:,}" for name, n in entries.most_common())
+        parts.append(f"{entries.total():,} by the canary ({each})")
+    if by_hand:
+        more = f" and {len(by_hand) - _NAMED:,} more" if len(by_hand) > _NAMED else ""
+        parts.append(f"{len(by_hand):,} by hand ({', '.join(by_hand[:_NAMED])}{more})")
+    return "; ".join(parts) or "none"
 
 
 def outcome(cell: Cell, *, every: bool = False) -> str:
