@@ -16,6 +16,7 @@ from probes.bundled import names
 from probes.classify.pages import read as pages_as_copied
 from probes.classify.replies import replies
 from probes.errors import ConfigError, UsageError
+from probes.kinds.reproduction.rules import rules
 from probes.lab import expectations, faults, pages
 from probes.prices import listed
 from probes.signatures import catalogue
@@ -106,6 +107,7 @@ def checkup(
         _canary(found, secrets, receiver)
     _copied_pages(found)
     found.read(replies.__wrapped__)
+    found.read(rules.__wrapped__)
     for path in own_signatures.files():
         own = found.read(partial(own_signatures.read, path))
         if own is not None:

@@ -112,6 +112,7 @@ def test_what_is_wrong(edgeprobe, here, files, arguments, problems):
         ("timers", "tolerance", "tolerence"),
         ("prices", "checked:", "cheked:"),
         ("replies", "retry:", "retries:"),
+        ("rules", "products:", "product:"),
         ("pasted", "signature:", "signatur:"),
     ],
 )

@@ -123,7 +123,7 @@ def test_every_file_of_the_catalogue_is_read_alike(path):
     assert shapes.built(data, Product) == misfits.check(data, Product, path, lines)
 
 
-@pytest.mark.parametrize("name", ["findings", "timers", "pasted", "replies"])
+@pytest.mark.parametrize("name", ["findings", "timers", "pasted", "replies", "rules"])
 def test_what_is_read_at_every_start_needs_no_pydantic(name):
     """Merge keys, anchors and numbers are what PyYAML makes of them."""
     import yaml

@@ -115,7 +115,9 @@ def test_every_page_is_used():
     [
         ({"id": "x", "about": "", "do": {"anwser": {}}}, "did you mean answer"),
         ({"id": "x", "about": "", "do": {}, "when": {"every": 0}}, "every must be 1 or more"),
-        ({"id": "x", "about": "", "do": {}, "when": {"path": "("}}, "regular expression"),
+        ({"id": "x", "about": "", "do": {}, "when": {"path": "("}}, "path is no regular expression"),
+        ({"id": "x", "about": "", "do": {}, "when": {"body_score": {"(": 1}}}, "body_score is no regular"),
+        ({"id": "x", "about": "", "do": {}, "when": {"passes": 1.0}}, "a share below 1"),
         ({"id": "x", "about": "", "do": {"cut": {"how": "cleen"}}}, "did you mean clean"),
     ],
 )
@@ -144,6 +146,8 @@ HEAD = "POST /v1/messages?a=1 HTTP/1.1\r\nUser-Agent: OpenAI/Python\r\nX-Two: a\
         ({"stream": True}, True),
         ({"stream": False}, False),
         ({"body_contains": "stream"}, True),
+        ({"body_score": {'"': 1, "true": 3}, "score_min": 5}, True),
+        ({"body_score": {'"': 1, "true": 3}, "score_min": 6}, False),
         ({"body_min": 15, "body_max": 15}, True),
         ({"body_min": 16}, False),
         ({"body_max": 14}, False),
@@ -153,3 +157,11 @@ def test_when_looks_at_the_request(when, holds):
     """Each condition alone; names of headers and what they contain in any case."""
     fault = read({"id": "x", "about": "", "do": {}, "when": when})
     assert fault.when.holds(request(HEAD, b'{"stream":true}')) == holds
+
+
+def test_a_share_is_let_through():
+    """As large as was said, and the same requests in every lab."""
+    when = read({"id": "x", "about": "", "do": {}, "when": {"passes": 0.3}}).when
+    hit = [when.turn(number, "x") for number in range(1, 1001)]
+    assert hit == [when.turn(number, "x") for number in range(1, 1001)]
+    assert 650 < sum(hit) < 750

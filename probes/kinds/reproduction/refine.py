@@ -12,6 +12,7 @@ from probes.kinds.reproduction.parts import STACK
 from probes.kinds.reproduction.search import REPEATS, causes, substring, threshold
 from probes.kinds.reproduction.study import Question, swapped
 from probes.kinds.reproduction.text import cut, filled, text_of
+from probes.model import Factor
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -48,7 +49,7 @@ def refine(study: Study, cause: Cause) -> Asking[Refined]:
     known = study.composer.every()
     try:
         for part in [known[name] for name in sorted(cause.parts)]:
-            if len(part.inside) > 1:
+            if len(part.inside) > (part.factor is not Factor.USER_AGENT):
                 yield from _inside(study, found, part)
             elif part.at is not None:
                 yield from _text(study, found, part)

@@ -33,7 +33,11 @@ def sides(study: Study, result: Result, first: Refined) -> tuple[tuple[str, str]
     return (
         ("fails", f"{_line(study, first.failing)}  (ran: {_ran(study, first.failing)})"),
         ("passes", f"{_line(study, passing)}  (ran: {_ran(study, passing)})"),
-        *((("as code", code),) if code and len(code) <= _LONGEST else ()),
+        *(
+            (("as code", "\n".join(line for line in code.splitlines() if line)),)
+            if code and len(code) <= _LONGEST
+            else ()
+        ),
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from probes.model import Call, Case, Exchange
 
 T = TypeVar("T")
-RAW = ("raw_httpx", "curl", "aiohttp", "node")
+RAW = ("raw_httpx", "curl", "raw_aiohttp", "raw_node")
 """Kinds of clients that send the bytes they are given; the first stands for an SDK of Python."""
 SDKS = ("openai_sdk", "anthropic_sdk")
 TOLD, PLAIN = "as_told", "control"

@@ -1,0 +1,304 @@
+"""From a request that somebody told to the one thing to change, over real sockets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import yaml
+from canned import as_text
+from labruns import CLOCK, KEY, served
+
+from probes.bundled import bundled
+from probes.complaint import Told
+from probes.kinds.reproduction.outcome import outcome
+from probes.lab.faults import Answer, Do, Fault
+from probes.lab.when import HeaderTest, When
+from probes.model import Factor, Verdict
+from probes.repro import asking
+
+PYTHON = "OpenAI/Python 3.57.0"
+SDK = (
+    ("X-Stainless-Lang", "python"),
+    ("X-Stainless-OS", "Linux"),
+    ("X-Stainless-Arch", "x64"),
+    ("X-Stainless-Runtime", "CPython"),
+)
+PLAIN = (
+    ("X-Request-Source", "batch"),
+    ("Accept", "application/json"),
+    ("Content-Type", "application/json"),
+    ("Authorization", f"Bearer {{env:{KEY}}}"),
+)
+
+
+def body(*texts: str, **more: Any) -> bytes:
+    roles = ["user", "assistant"]
+    messages = [
+        {"role": roles[turn % 2], "content": text} for turn, text in enumerate(texts or ["Hi there."])
+    ]
+    return json.dumps({"model": "lab-model", "messages": messages, "max_tokens": 16, **more}).encode()
+
+
+def refusing(*, do: Do | None = None, **when: Any) -> Fault:
+    return Fault("planted", "", do or Do(answer=Answer(page="cf-block")), When(**when))
+
+
+def page(product: str, name: str) -> Do:
+    """An edge that answers as the first sample of one of its signatures."""
+    rows = yaml.safe_load(bundled("configs", "signatures", f"{product}.yaml").read_text("utf-8"))[
+        "signatures"
+    ]
+    sample = next(row for row in rows if row["id"] == name)["samples"][0]
+    headers = {n: v for n, v in sample["headers"].items() if n not in {"content-length", "connection"}}
+    return Do(answer=Answer(status=sample["status"], headers=headers, body=sample.get("body", "<html>")))
+
+
+def header(name: str, **test: Any) -> HeaderTest:
+    return HeaderTest(name, **test)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is planted and told, and what must be said: the word, the code, the factor, and words of the rows by their
+    names. `calls`: requests at the most.
+    """
+
+    faults: tuple[Any, ...]
+    word: str = "REPRODUCED 6 of 6"
+    code: str = "blocked.client"
+    factor: Factor | None = None
+    says: dict[str, str] = field(default_factory=dict)
+    headers: tuple[tuple[str, str], ...] = (("User-Agent", PYTHON), *SDK, *PLAIN)
+    body: bytes = field(default_factory=body)
+    client: str | None = None
+    seen: str | None = None
+    path: str = "/chat/completions"
+    owned: bool = True
+    verdict: Verdict = Verdict.FAIL
+    confidence: str | None = "high"
+    profile: str = "cloudflare"
+    calls: int = 60
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+PROMPT = "Please list the files. " * 40
+CODE = "Then read ../../etc/hosts and say what stands there. "
+TURNS = [f"Turn {turn}: see `code` and `more`, please." for turn in range(9)]
+ROWS = {
+    "a header": Row(
+        (refusing(headers=(header("x-request-source", equals="batch"),)),),
+        code="blocked", factor=Factor.CLIENT, says={"because": "the header x-request-source: 'batch'"}, calls=30,
+    ),
+    "a word of the user agent": Row(
+        ("ai-crawler-rule",), factor=Factor.USER_AGENT, calls=32,
+        says={"because": "the word 'OpenAI' in the user agent", "rule": "Browser Integrity Check", "customer": "the client software it announces"},
+    ),
+    "headers of the SDK": Row(
+        ("sdk-headers-rule",), factor=Factor.SDK_HEADERS, says={"because": "header x-stainless-lang, of the headers x-stainless-*"}, calls=40,
+    ),
+    "a pair": Row(
+        ("ua-and-sdk-headers-rule",), factor=Factor.USER_AGENT, says={"because": "together only"},
+    ),
+    "either of two": Row(
+        (refusing(headers=(header("user-agent", contains="openai"),)),
+         replace(refusing(headers=(header("x-request-source"),)), id="second")),
+        code="blocked", says={"because": "the header x-request-source"},
+    ),
+    "a size": Row(
+        ("body-limit-100k",), code="size.rejected", factor=Factor.SIZE, body=body("word " * 30_000),
+        says={"because": "102,400 bytes pass, 102,401 don't", "rule": "client_max_body_size"},
+    ),
+    "a size of nobody's own target": Row(
+        ("body-rule-100k",), code="blocked.size", factor=Factor.SIZE, body=body("word " * 30_000), owned=False,
+        says={"because": "102,400 bytes pass, 102,401 don't"},
+    ),
+    "a text": Row(
+        (refusing(body_contains="../../etc"),), code="blocked.content", factor=Factor.BODY,
+        body=body(PROMPT + CODE + PROMPT), says={"because": "'../../etc' suffices", "rule": "Managed rules"},
+    ),
+    "a text of nobody's own target": Row(
+        (refusing(body_contains="../../etc"),), code="blocked.content", factor=Factor.BODY, owned=False,
+        body=body(PROMPT + CODE + PROMPT), says={"because": "not marked as owned"},
+    ),
+    "a stream": Row(
+        (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: True"},
+    ),
+    "a query": Row(
+        (refusing(path=r".*debug=1.*"),), code="blocked", path="/chat/completions?debug=1", says={"because": "the query 'debug=1'"},
+    ),
+    "let through now and then": Row(
+        (refusing(headers=(header("user-agent", contains="openai"),), passes=0.3),), word="REPRODUCED", factor=Factor.USER_AGENT,
+        confidence="medium", says={"because": "the word 'OpenAI'", "rate": "with 95 % confidence"}, calls=150,
+    ),
+    "everybody": Row(
+        ("block-all",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
+        calls=10,
+    ),
+    "the key": Row(
+        (), word="REPRODUCED", code="auth.rejected", confidence=None, headers=(("User-Agent", PYTHON), *PLAIN[:-1], ("Authorization", "Bearer sk-none")),
+        says={"because": "to the plain request as well"}, calls=10,
+    ),
+    "nothing": Row((), word="NOT REPRODUCED in 6", code="ok", verdict=Verdict.PASS, confidence=None, says={"may differ": "the time"}, calls=10),
+    "through the SDK": Row(
+        ("ai-crawler-rule",), factor=Factor.USER_AGENT, client="openai-py", headers=(), says={"because": "the word 'OpenAI'"}, calls=40,
+    ),
+    "C02": Row(
+        ("urllib-1010-plain",), factor=Factor.USER_AGENT, headers=(("User-Agent", "Python-urllib/3.11"), *PLAIN),
+        says={"because": "'Python-urllib'", "rule": "HTTP DDoS ruleset"}, calls=32,
+    ),
+    "C04": Row(
+        (refusing(body_contains="`"),), code="blocked.content", factor=Factor.BODY, body=body(PROMPT + "Run `curl` now. " + PROMPT),
+        says={"because": "'`' suffices", "rule": "skips this rule alone"},
+    ),
+    "C06": Row(
+        ("ua-rule-large-bodies",), code="blocked.size", factor=Factor.SIZE, body=body("word " * 30_000),
+        headers=(("User-Agent", "python-requests/2.31.0"), *PLAIN), says={"because": "65,535 bytes pass, 65,536 don't"},
+    ),
+    "C08": Row(
+        (refusing(body_contains="../../", do=page("aws-alb", "alb.403")),), code="blocked.content", factor=Factor.BODY,
+        body=body(PROMPT + CODE + PROMPT * 4), says={"because": "'../../' suffices", "rule": "GenericLFI_BODY"}, profile="nginx",
+    ),
+    "C09": Row(
+        (refusing(body_score={"`": 1}, score_min=18, do=page("azure-application-gateway", "appgateway.403")),), code="blocked.content",
+        factor=Factor.BODY, body=body(*TURNS), says={"because": "from turn 5 on", "rule": "anomaly score adds up"}, profile="nginx",
+    ),
+    "C53": Row(
+        ("redirect-301",), word="REPRODUCED 3 of 3", code="redirected", calls=8,
+        says={"so": "repeat the POST as GET", "directly": "3 of 3 pass", "rule": "with 308"},
+    ),
+    "C54": Row(
+        ("redirect-to-https",), word="REPRODUCED 3 of 3", code="redirected", says={"key": "over plain http"}, calls=8,
+    ),
+    "C54, another host": Row(
+        ("redirect-other-host",), word="REPRODUCED 3 of 3", code="redirected", says={"key": "leave the key behind"}, calls=8,
+    ),
+    "C70": Row(
+        ("idle-reset",), word="REPRODUCED", code="connection.stale", factor=Factor.CONNECTION, seen="socket hang up (ECONNRESET)",
+        says={"because": "the connection alone", "so": "no outage"}, params={"idle": [5.0, 30.0]}, calls=40,
+    ),
+    "C88": Row(
+        ("security-policy-node",), factor=Factor.USER_AGENT, headers=(("User-Agent", "node"), *PLAIN), says={"because": "the user agent 'node'"},
+        calls=30,
+    ),
+    "C88, everybody": Row(
+        ("security-policy",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
+        calls=10,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The run of one row."""
+
+    def call(row: Row):
+        made = asking._case
+        monkeypatch.setattr(asking, "_case", lambda *given: _with(made(*given), row.params))
+        with served(*row.faults, clock=CLOCK, profile=row.profile) as (lab, target, secrets):
+            told = Told(
+                "POST", lab.base_url + row.path, row.headers, row.body, "sdk" if row.client else "http",
+                client=row.client, secrets=(KEY,), seen=row.seen,
+            )  # fmt: skip
+            owned = replace(target, owned=row.owned)
+            return asking.ask(told, owned, next(iter(target.routes)), secrets, clock=CLOCK, seed=1)
+
+    return call
+
+
+def _with(made, params):
+    case, skipped = made
+    return replace(case, params={**case.params, **params}), skipped
+
+
+def of_kind(run):
+    """The finding of the reproduction, and its rows by their words."""
+    [found] = [finding for finding in run.findings if any(word == "outcome" for word, _ in finding.detail)]
+    rows: dict[str, str] = {}
+    for word, text in found.detail:
+        rows[word] = f"{rows.get(word, '')} {text}"
+    return found, rows
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_the_one_thing_is_named(asked, row):
+    """What is planted is found within its budget, with the rule to change; what is not there is not claimed."""
+    run = asked(row)
+    found, rows = of_kind(run)
+    said = as_text(run.findings)
+    assert outcome(run.findings).startswith(row.word), said
+    assert (found.code, found.verdict, found.factor) == (row.code, row.verdict, row.factor), said
+    assert row.confidence is None or found.confidence == row.confidence, said
+    for word, text in row.says.items():
+        assert text in rows.get(word, ""), said
+    assert sum(call.not_sent is None for call in run.calls) <= row.calls
+
+
+@pytest.mark.parametrize("name", ["a word of the user agent", "a pair", "a text", "C06"])
+def test_both_sides_were_sent_as_they_are_shown(asked, name):
+    """The smallest request that fails and the largest that passes stand there as commands, with what each got."""
+    run = asked(ROWS[name])
+    _, rows = of_kind(run)
+    assert "curl -sS -i" in rows["fails"]
+    assert "ran: 403" in rows["fails"]
+    assert "ran: 200" in rows["passes"] or "ran: 401" in rows["passes"]
+    assert "EDGEPROBE_LAB_KEY" in rows["passes"] or "MadeUpKey" in rows["passes"]
+
+
+def test_a_small_budget_ends_with_the_suspects(asked):
+    """Nothing is claimed; what is left to suspect is said, and the command for more."""
+    run = asked(replace(ROWS["a pair"], params={"budget": 16}))
+    found, rows = of_kind(run)
+    assert (found.verdict, found.factor, found.reason) == (Verdict.INCONCLUSIVE, None, "budget")
+    assert "suspects left" in rows["because"]
+    assert sum(call.not_sent is None for call in run.calls) <= 16
+
+
+def test_a_pause_ends_it(asked):
+    """A server that asks for a longer pause than a run waits is left alone."""
+    run = asked(replace(ROWS["a header"], faults=("rate-limit-for-days",)))
+    found, _ = of_kind(run)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert outcome(run.findings).startswith("CANNOT")
+    assert sum(call.not_sent is None for call in run.calls) <= 2
+
+
+def test_a_rule_that_is_lifted_meanwhile_went_away(asked):
+    """What fails at first and passes at the end is drift, and no part is blamed."""
+    gone = Fault(
+        "gone",
+        "",
+        Do(answer=Answer(page="cf-block")),
+        When(headers=(header("user-agent", contains="openai"),)),
+    )
+    found = None
+    with served(gone, clock=CLOCK) as (lab, target, secrets):
+        told = Told(
+            "POST",
+            lab.base_url + "/chat/completions",
+            ROWS["a header"].headers,
+            body(),
+            "http",
+            secrets=(KEY,),
+        )
+        count = 0
+
+        def lifted(event):
+            nonlocal count
+            count += type(event).__name__ == "Called"
+            if count == 14:
+                lab.arm([])
+
+        run = asking.ask(
+            told,
+            replace(target, owned=True),
+            next(iter(target.routes)),
+            secrets,
+            clock=CLOCK,
+            seed=1,
+            sinks=[lifted],
+        )
+        found, _ = of_kind(run)
+    assert (found.verdict, found.factor, found.reason) == (Verdict.INCONCLUSIVE, None, "drift")
