@@ -78,8 +78,9 @@ def _troubles(
     rows: Sequence[Row[Any]], said: Sequence[Row[Any]], codes: set[str]
 ) -> Iterator[tuple[Trouble, list[str]]]:
     """Of one case in one run, for those clients that were not asked again since."""
-    if not said:  # cut off before anything was judged
-        yield _trouble(rows[0], rows[0], ""), [row.client for row in rows]
+    for row in rows if not said else ():  # cut off before anything was judged, or its own answers say it
+        if row.verdict in _ORDER:
+            yield _trouble(row, row, ""), [row.client]
     for finding in said:
         clients = [row.client for row in rows if finding.client in {None, row.client}]
         if finding.client is None and finding.code in codes:  # then of those that it is the outcome of
