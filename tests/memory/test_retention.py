@@ -222,7 +222,7 @@ def test_store_looks_into_the_canary_s_own_database(reports, edgeprobe, monkeypa
 
 
 WRONG = {
-    "no database": (["stats"], "no database at .*edgeprobe.db; edgeprobe watch makes it"),
+    "no database": (["stats"], "no database at .*edgeprobe.db; edgeprobe watch or edgeprobe mark makes it"),
     "another": (["stats", "--db", "sqlite:///nowhere.db"], "no database at nowhere.db"),
     "days": (["prune", "--raw-days", "-1"], "'-1' is not a number of days"),
     "no days": (["prune", "--failed-days", "nan"], "'nan' is not a number of days"),
