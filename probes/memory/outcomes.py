@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from probes.model import Call, Case, Finding, Run, Target
 
 
+NO_CLIENT = ""
+"""Of what was found of a run as a whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """`ttft`, `tpot` and `total` are medians of the good answers, in seconds; `None` where there was none to time."""
@@ -90,7 +94,7 @@ def clocks(call: Call) -> Clocks:
 
 
 def outcomes(run: Run, at: datetime) -> Iterator[Outcome]:
-    """One for each case and client that was asked with, or that something was found of. Where a run was judged, what it
+    """One for each case and client that was asked with, or that something was found of, then of the run as a whole. Where a run was judged, what it
     cut short itself, and says nothing of, came to nothing.
     """
     patience = run.target.limits.deadline
@@ -102,6 +106,28 @@ def outcomes(run: Run, at: datetime) -> Iterator[Outcome]:
             said = [finding for finding in findings if _of(finding, client.name, own)]
             if said or (own and not (run.findings and all(call.cut_short(patience) for call in own))):
                 yield _outcome(run, at, case, client.name, own, said)
+    yield from _of_the_run(run, at)
+
+
+def _of_the_run(run: Run, at: datetime) -> Iterator[Outcome]:
+    """What was found of it as a whole, and of no case: beside its baseline, or of how its answers were spread."""
+    cases = {case.id for case in run.cases}
+    for name in dict.fromkeys(one.case for one in run.findings if one.case not in cases):
+        said = [one for one in run.findings if one.case == name]
+        verdict = worst(said)
+        found = next((one for one in said if one.verdict is verdict and not one.accepted), said[0])
+        yield Outcome(
+            run.id,
+            at,
+            name,
+            NO_CLIENT,
+            found.route or "",
+            found.code,
+            verdict,
+            found.layer,
+            found.product,
+            found.vendor_code,
+        )
 
 
 def _of(finding: Finding, client: str, own: Sequence[Call]) -> bool:

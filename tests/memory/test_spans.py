@@ -12,7 +12,7 @@ from weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
 from probes.canary import AlertState, Mark
 from probes.memory import Memory
 from probes.memory.spans import step_of
-from probes.model import Attribution, Figure, Layer, Raised, Spend, Verdict, WireError
+from probes.model import Attribution, Figure, Finding, Layer, Raised, Spend, Verdict, WireError
 from probes.span import Cell, Share, State
 
 HOUR = timedelta(hours=1)
@@ -285,6 +285,51 @@ def test_good_answers_beside_one_that_the_probe_ended_are_good(clocked):
     )
     span = memory.span(NOW - HOUR, NOW + timedelta(minutes=2))
     assert (span.watched[0].cases, span.watched[0].troubles, span.verdict) == (2, (), Verdict.PASS)
+
+
+def beside(*verdicts, at=0, case="smoke/baseline", suffix="bbbb", suite="smoke"):
+    """A run whose own case passes, `at` minutes, with what was found of it as a whole."""
+    codes = {Verdict.PASS: "ok", Verdict.INCONCLUSIVE: "not_measured"}
+    told = [
+        Finding(
+            codes.get(one, "regression.latency"),
+            one,
+            case,
+            "baseline",
+            client=None if n else "curl",
+            title=f"{one} {n}",
+        )
+        for n, one in enumerate(verdicts)
+    ]
+    own = (finding("openai-py"), finding("curl"))
+    return run(NOW + timedelta(minutes=at), suffix=suffix, findings=(*own, *told), suites=(suite,))
+
+
+FAIL, PASS = Verdict.FAIL, Verdict.PASS
+LOOK = "smoke/baseline/fingerprint/edge"
+OF_A_RUN = {
+    "worse than its baseline": ([beside(FAIL, FAIL)], FAIL, [(), ("curl",)]),
+    "not told": ([beside(Verdict.INCONCLUSIVE)], Verdict.INCONCLUSIVE, [("curl",)]),
+    "as its baseline": ([beside(PASS)], PASS, []),
+    "mended": ([beside(FAIL), beside(PASS, at=1)], PASS, []),
+    "a look that is as before again": ([beside(Verdict.WARN, case=LOOK), beside(PASS, at=1)], PASS, []),
+    "not compared since": ([beside(FAIL), run(NOW + timedelta(minutes=1), suffix="cccc")], FAIL, [("curl",)]),
+    "compared since, of another suite": (
+        [beside(FAIL), beside(PASS, at=1, case="edge/baseline", suite="edge")], FAIL, [("curl",)],
+    ),
+    "passed before": ([beside(PASS), beside(FAIL, at=1)], FAIL, [("curl",)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "verdict", "clients"), OF_A_RUN.values(), ids=OF_A_RUN)
+def test_what_was_found_of_a_run_as_a_whole_stands_until_it_is_asked_again(clocked, runs, verdict, clients):
+    """As a comparison with a baseline, which is no case of the suite."""
+    memory, at = clocked
+    for one in runs:
+        at.now = one.started
+        record(memory, one)
+    span = memory.span(NOW - HOUR, NOW + timedelta(minutes=5))
+    assert (span.verdict, [each.clients for each in span.watched[0].troubles]) == (verdict, clients)
 
 
 def test_a_target_that_is_asked_no_more_is_not_green(clocked):

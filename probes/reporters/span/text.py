@@ -85,7 +85,7 @@ def _now(span: Span) -> Iterator[tuple[str, str]]:
     for one in span.watched:
         for trouble in one.troubles[:_TROUBLES]:
             named = any(client in trouble.title for client in trouble.clients)
-            who = "" if named else f"{clients(trouble.clients)}: "
+            who = "" if named or not trouble.clients else f"{clients(trouble.clients)}: "
             yield str(trouble.verdict), f"{one.target}: {who}{found(trouble)}; edgeprobe report {trouble.run}"
         if (rest := len(one.troubles) - _TROUBLES) > 0:
             yield "more", f"{one.target}: {count(rest, 'trouble')}; --html FILE shows all"
