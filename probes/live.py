@@ -153,8 +153,7 @@ class Live:
         return replace(call, id=name, trial=replace(call.trial, label=label), exchanges=exchanges)
 
     def _send(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
-        bench, limits = self._bench, self._case.target.limits
-        deadline = self._deadline(trial)
+        bench, limits, deadline = self._bench, self._case.target.limits, self._deadline(trial)
         with bench.stop.listening() as on_stop, ExitStack() as fresh:
             session = self._session(trial, fresh)
             lag = bench.clock.now() - planned_at  # with what it took to build a client
@@ -193,7 +192,8 @@ class Live:
             )
             for e, echo in zip(call.exchanges, echoes, strict=True)
         )
-        return replace(call, exchanges=attributed)
+        ours = {"ended_by_probe": call.ended_by_probe} if call.ended_by_probe is not None else {}
+        return replace(call, exchanges=attributed, conditions={**call.conditions, **ours})
 
     def _asked(self, trial: Trial) -> float:
         return self._case.target.limits.deadline if trial.deadline is None else trial.deadline

@@ -430,12 +430,17 @@ class WireError:
 
     `kind`: `dns · connect · tls · reset · closed · timeout · lost · deadline · limit · interrupted · protocol · oversize ·
     proxy`; `oversize` is a response whose headers are more than the client takes;
-    `phase`: `dns · connect · tls · upload · headers · body`. `deadline` and `limit` are our own bounds.
+    `phase`: `dns · connect · tls · upload · headers · body`.
     """
 
     kind: str
     phase: str
     text: str
+
+    @property
+    def ours(self) -> bool:
+        """The probe ended it: at a bound of its own, or because its run was over."""
+        return self.kind in {"deadline", "limit", "interrupted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,6 +515,11 @@ class Raised:
     type: str
     text: str
 
+    @property
+    def ours(self) -> bool:
+        """The probe ended the call, also between two attempts; see `clients.observed`."""
+        return self.type in {"probes.Ended", "asyncio.CancelledError"}
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -533,6 +543,25 @@ class Call:
     @property
     def last(self) -> Exchange | None:
         return self.exchanges[-1] if self.exchanges else None
+
+    @property
+    def ended_by_probe(self) -> str | None:
+        """By its `deadline`, by a `limit`, or `interrupted` with its run; whatever the client made of that."""
+        error = self.last.error if self.last is not None else None
+        if error is not None and error.ours:
+            return error.kind
+        if self.raised is None or not self.raised.ours:
+            return None
+        return "deadline" if self.raised.text.endswith("deadline") else "interrupted"
+
+    def cut_short(self, patience: float) -> bool:
+        """The probe ended it sooner than a customer who waits for `patience` seconds: a good answer may have been on its
+        way, so it says nothing of the service.
+        """
+        why, held = self.ended_by_probe, self.conditions.get("deadline")
+        if why == "deadline":
+            return isinstance(held, int | float) and held < patience
+        return why is not None
 
 
 def call_id(case: Case, label: str, repeat: int) -> str:

@@ -133,7 +133,9 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What a case found when it was last asked over a route, for the clients that found the same."""
+    """What a case found when it was last asked over a route, for the clients that found the same; of none in particular
+    where it is of a run as a whole, such as beside its baseline.
+    """
 
     at: datetime
     run: str

@@ -113,13 +113,19 @@ def side(word: str, archive: Archive, now: datetime, only: Only = ANY, *, after:
     return _in_window(_window(word, marks, now, only, after=after), archive, only)
 
 
-def before_mark(mark: Mark, archive: Archive) -> list[Run]:
-    """The runs whose state it ends: since the mark before it that may have hit their target, and no further than a day."""
+def before_mark(mark: Mark, archive: Archive) -> tuple[list[Run], str]:
+    """The runs whose state it ends: since the mark before it that may have hit their target, and no further than a day.
+    And in words from when to when that is, and which mark bounds it.
+    """
     marks = [one for one in archive.marks() if one.at < mark.at]
     window = _before("", mark.at, [one for one in marks if one.target in {None, mark.target}])
-    of_target = {one.target: one.at for one in marks}  # in the order of time: the last one counts
-    runs = _runs(archive, window, Only(mark.target))
-    return [run for run in runs if run.started >= of_target.get(run.target.name, window.since)]
+    of_target = {one.target: one for one in marks}  # in the order of time: the last one counts
+    found = _runs(archive, window, Only(mark.target))
+    near = [of_target.get(run.target.name) for run in found]
+    runs = [run for run, last in zip(found, near, strict=True) if last is None or run.started >= last.at]
+    bound = window.bound if runs or not near else near[-1]
+    since = window.since if bound is None else bound.at
+    return runs, f"from {span_in_words(since, mark.at)}{_bounded(bound)}"
 
 
 def _is_run(word: str) -> bool:
@@ -151,9 +157,12 @@ def _in_window(window: Window, archive: Archive, only: Only) -> Told:
     runs = _runs(archive, window, only)
     if not runs:
         span = span_in_words(window.since, window.until)
-        why = f"; it is bounded by the mark {_quoted(window.bound)}" if window.bound else ""
-        raise UsageError(f"{window.label}: no run{only} is kept from {span}{why}")
+        raise UsageError(f"{window.label}: no run{only} is kept from {span}{_bounded(window.bound)}")
     return _told(window.label, runs, window.since, window.until)
+
+
+def _bounded(bound: Mark | None) -> str:
+    return f"; it is bounded by the mark {_quoted(bound)}" if bound else ""
 
 
 def _told(label: str, runs: list[Run], since: datetime, until: datetime) -> Told:

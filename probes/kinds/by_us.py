@@ -26,7 +26,7 @@ HELD_UP_NEXT = "the same request by curl with this client's user agent, then wit
 
 def by_us(exchange: Exchange) -> bool:
     """Ended by a bound of the probe's own, which is no fault of the service's."""
-    return exchange.error is not None and exchange.error.kind in {"deadline", "limit", "interrupted"}
+    return exchange.error is not None and exchange.error.ours
 
 
 def told_of_us(

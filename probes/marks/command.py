@@ -103,6 +103,7 @@ def _write(arguments: Namespace, now: datetime) -> int:
     )
     at = moment(arguments.at, now, "--at") if arguments.at is not None else now.replace(microsecond=0)
     runs: list[Run] = []
+    window = ""
     with Memory.open(arguments.db) as memory:
         if ahead := _ahead(memory, now):
             if arguments.at is not None:
@@ -113,14 +114,25 @@ def _write(arguments: Namespace, now: datetime) -> int:
         mark = Mark(at, text, author=author, target=arguments.target, baseline=name)
         if name is not None:
             with Archive(arguments.db) as archive:
-                runs = before_mark(mark, archive)
+                runs, window = before_mark(mark, archive)
             mark = replace(mark, runs=tuple(run.id for run in runs))
         before = [old for old in memory.marks(_EVER) if name is not None and old.baseline == name]
+        moved = next((old for old in reversed(before) if _other(old, mark)), None)
+        if not runs and (lost := next((old for old in before if old.runs), None)):
+            raise UsageError(_would_be_lost(lost, window))
         _keep(memory, [mark, *(replace(old, baseline=None, runs=()) for old in before if _other(old, mark))])
-    moved = next((old for old in reversed(before) if _other(old, mark)), None)
     clock = _OTHER_CLOCK if ahead else ""
-    reporter.written(mark, now, sys.stdout, by=by if author else "", moved=moved, runs=runs, clock=clock)
+    by = by if author else ""
+    reporter.written(mark, now, sys.stdout, by=by, moved=moved, runs=runs, window=window, clock=clock)
     return 0
+
+
+def _would_be_lost(old: Mark, window: str) -> str:
+    """Said with the name that a gate relies on, where no run could take it over."""
+    return (
+        f"--baseline {old.baseline}: no run is kept {window}; nothing is marked, and {old.baseline} stays what it is, "
+        f'before {old.at:%Y-%m-%d %H:%M:%S} UTC, "{old.text[:_SHOWN]}": run first, or leave --baseline out'
+    )
 
 
 def _ahead(memory: Memory, now: datetime) -> datetime | None:

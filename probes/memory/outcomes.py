@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from probes.model import Call, Case, Finding, Run
+    from probes.model import Call, Case, Finding, Run, Target
+
+
+NO_CLIENT = ""
+"""Of what was found of a run as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,11 @@ def asks(call: Call) -> bool:
     return as_a_customer and call.not_sent is None
 
 
+def counts(call: Call, target: Target) -> bool:
+    """It asks, and says something of the service: a good answer, or none."""
+    return asks(call) and not call.cut_short(target.limits.deadline)
+
+
 def let_in(call: Call) -> bool:
     """It asked as itself for what is to be turned down, and the API did so: nothing before it kept the client out. A 403
     is no proof, as a WAF can write the API's JSON, too.
@@ -85,15 +94,40 @@ def clocks(call: Call) -> Clocks:
 
 
 def outcomes(run: Run, at: datetime) -> Iterator[Outcome]:
-    """One for each case and client that was asked with, or that something was found of."""
+    """One for each case and client that was asked with, or that something was found of, then of the run as a whole. Where a run was judged, what it
+    cut short itself, and says nothing of, came to nothing.
+    """
+    patience = run.target.limits.deadline
     for case in run.cases:
         calls = [call for call in run.calls if call.case == case.id]
         findings = [finding for finding in run.findings if finding.case == case.id]
         for client in case.clients:
             own = [call for call in calls if call.trial.client == client.name]
             said = [finding for finding in findings if _of(finding, client.name, own)]
-            if own or said:
+            if said or (own and not (run.findings and all(call.cut_short(patience) for call in own))):
                 yield _outcome(run, at, case, client.name, own, said)
+    yield from _of_the_run(run, at)
+
+
+def _of_the_run(run: Run, at: datetime) -> Iterator[Outcome]:
+    """What was found of it as a whole, and of no case: beside its baseline, or of how its answers were spread."""
+    cases = {case.id for case in run.cases}
+    for name in dict.fromkeys(one.case for one in run.findings if one.case not in cases):
+        said = [one for one in run.findings if one.case == name]
+        verdict = worst(said)
+        found = next((one for one in said if one.verdict is verdict and not one.accepted), said[0])
+        yield Outcome(
+            run.id,
+            at,
+            name,
+            NO_CLIENT,
+            found.route or "",
+            found.code,
+            verdict,
+            found.layer,
+            found.product,
+            found.vendor_code,
+        )
 
 
 def _of(finding: Finding, client: str, own: Sequence[Call]) -> bool:
@@ -108,7 +142,7 @@ def _outcome(
 ) -> Outcome:
     verdict = worst(said)
     found = next((one for one in said if one.verdict is verdict and not one.accepted), None)
-    asked = [call for call in calls if asks(call)]
+    asked = [call for call in calls if counts(call, run.target)]
     times = [clocks(call) for call in asked]
     code, layer = "not_measured", Layer.PROBE
     if found is not None:

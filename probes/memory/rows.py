@@ -9,7 +9,7 @@ from probes.attempts import withheld
 from probes.costs import charged
 from probes.document import call_document, finding_document, to_document
 from probes.kinds.conclude import is_good
-from probes.memory.outcomes import asks, clocks, let_in, limited
+from probes.memory.outcomes import clocks, counts, let_in, limited
 from probes.prices import cost, prices
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def finding_row(finding: Finding, run: str, n: int) -> dict[str, Any]:
 
 def call_row(call: Call, run: Run, seq: int, at: datetime) -> dict[str, Any]:
     """`seq` counts the calls as they came; where it stands among the run's is known when that ends."""
-    times, trial, asked = clocks(call), call.trial, asks(call)
+    times, trial, asked = clocks(call), call.trial, counts(call, run.target)
     return {
         "run": run.id,
         "seq": seq,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, select
 
+from probes.memory.outcomes import NO_CLIENT
 from probes.memory.schema import findings, outcomes, runs
 from probes.model import Layer, Verdict
 from probes.span import Trouble
@@ -29,11 +30,10 @@ def troubles(
     found = [(each, row) for each in sources for row in _newest(each, target, vantage, since, until)]
     last: dict[tuple[str, str, str], datetime] = {}
     for _, row in found:
-        key = (row.case_id, row.client, row.route)
-        last[key] = max(row.at, last.get(key, row.at))
+        last[_key(row)] = max(row.at, last.get(_key(row), row.at))
     asked: defaultdict[tuple[Connection, str, str], list[Row[Any]]] = defaultdict(list)
     for connection, row in found:
-        if row.at == last[row.case_id, row.client, row.route]:
+        if row.at == last[_key(row)]:
             asked[connection, row.run, row.case_id].append(row)
     groups: defaultdict[Trouble, list[str]] = defaultdict(list)
     for (connection, run, case), rows in asked.items():
@@ -42,6 +42,15 @@ def troubles(
     wrong = [replace(one, clients=tuple(dict.fromkeys(clients))) for one, clients in groups.items()]
     wrong.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients, one.route))
     return tuple(wrong), len({case for case, *_ in last})
+
+
+def _key(row: Row[Any]) -> tuple[str, str, str]:
+    """Of which the newest counts. What was found of a run as a whole stands until the same is asked again of its suite:
+    a comparison with a baseline, whichever, takes the place of all that the one before it found.
+    """
+    if row.client == NO_CLIENT:
+        return "/".join(row.case_id.split("/")[:2]), NO_CLIENT, row.route
+    return row.case_id, row.client, row.route
 
 
 def _newest(
@@ -79,14 +88,22 @@ def _troubles(
     rows: Sequence[Row[Any]], said: Sequence[Row[Any]], codes: set[str]
 ) -> Iterator[tuple[Trouble, list[str]]]:
     """Of one case in one run, for those clients that were not asked again since."""
-    if not said:  # cut off before anything was judged
-        yield _trouble(rows[0], rows[0], ""), [row.client for row in rows]
+    for row in rows if not said else ():  # cut off before anything was judged, or its own answers say it
+        if row.verdict in _ORDER:
+            yield _trouble(row, row, ""), [row.client]
     for finding in said:
-        clients = [row.client for row in rows if finding.client in {None, row.client}]
-        if finding.client is None and finding.code in codes:  # then of those that it is the outcome of
-            clients = [row.client for row in rows if row.code == finding.code]
-        if clients and finding.verdict in _ORDER and not finding.accepted:
+        clients = _whose(finding, rows, codes)
+        if finding.verdict in _ORDER and not finding.accepted and clients is not None:
             yield _trouble(rows[0], finding, finding.document["title"] or ""), clients
+
+
+def _whose(finding: Row[Any], rows: Sequence[Row[Any]], codes: set[str]) -> list[str] | None:
+    """`None` where it is of clients that were asked again since."""
+    if rows[0].client == NO_CLIENT:
+        return [finding.client] if finding.client else []
+    if finding.client is None and finding.code in codes:  # then of those that it is the outcome of
+        return [row.client for row in rows if row.code == finding.code] or None
+    return [row.client for row in rows if finding.client in {None, row.client}] or None
 
 
 def _trouble(outcome: Row[Any], told: Row[Any], title: str) -> Trouble:

@@ -141,7 +141,8 @@ def _call(
     )
     yield f'<div id="c{number}">'
     if call.raised is not None:
-        yield f"<p>The client told its user: {text(f'{call.raised.type}: {call.raised.text}'[:_SAID])}</p>"
+        who = "The probe ended it; its client raised" if call.ended_by_probe else "The client told its user"
+        yield f"<p>{who}: {text(f'{call.raised.type}: {call.raised.text}'[:_SAID])}</p>"
     elif call.returned is not None and not whole:
         yield f"<p>The client raised nothing; its user got: {text(call.returned[:_SAID])}</p>"
     for n, exchange in enumerate(call.exchanges, 1):

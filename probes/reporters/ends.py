@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from probes.reporters.tracks import OURS
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def ended(track: Track) -> Iterator[str]:
         yield f"the stream says that it failed: {_said(errors[0])}"
     if seen.error is not None:
         yield f"at {duration(track.end)} {broken(seen)}"
-    if seen.error is not None and seen.error.kind in OURS:
+    if seen.error is not None and seen.error.ours:
         return
     yield from _damage(track)
     usual = _MARKERS.get(str(facts.get("dialect")), ("end marker",))[0]

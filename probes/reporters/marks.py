@@ -29,10 +29,11 @@ def written(
     by: str = "",
     moved: Mark | None = None,
     runs: Sequence[Run] = (),
+    window: str = "",
     clock: str = "",
 ) -> None:
     """One that was just made. `by`: where its author comes from; `moved`: whose baseline it took; `runs`: those of its own
-    baseline; `clock`: whose time it has, if not this machine's.
+    baseline, looked for in the `window`; `clock`: whose time it has, if not this machine's.
     """
     page = Page(out)
     page.row("marked", f'"{mark.text}"')
@@ -43,7 +44,7 @@ def written(
         page.row("by", f"{mark.author}{f' ({by})' if by else ''}")
     page.row("of", f"target {mark.target}" if mark.target else "every target")
     if mark.baseline is not None:
-        for said in _baseline(mark.baseline, runs):
+        for said in _baseline(mark.baseline, runs, window):
             page.row("baseline", said)
         if moved is not None:
             page.row("until now", f'{mark.baseline} was before {_utc(moved.at)}, "{moved.text}"')
@@ -51,9 +52,9 @@ def written(
             page.row("warning", said)
 
 
-def _baseline(name: str, runs: Sequence[Run]) -> Iterator[str]:
+def _baseline(name: str, runs: Sequence[Run], window: str) -> Iterator[str]:
     if not runs:
-        yield f"{name}: no run before it is kept"
+        yield f"{name}: no run is kept {window}"
     for target in dict.fromkeys(run.target.name for run in runs):
         mine = [run for run in runs if run.target.name == target]
         verdicts = Counter(str(run.verdict) for run in mine)

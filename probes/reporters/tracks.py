@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from probes.model import Call, Exchange, Run
 
-OURS = frozenset({"deadline", "limit", "interrupted"})
-"""Errors that are the probe's own bounds."""
 _ENDS = {"reset": "reset", "closed": "closed", "timeout": "given up", "lost": "lost", "protocol": "broken"}
 _TOKENS, _BEATS = "vrk", "cpb"
 """Letters of `wire.facts`, which a reporter can't import: visible text, reasoning, tool calls; comments, pings, blanks."""
@@ -164,7 +162,7 @@ class Track:
     @property
     def manner(self) -> Manner:
         made, error = self.exchange.attribution, self.exchange.error
-        if error is not None and error.kind in OURS:
+        if error is not None and error.ours:
             return Manner.OURS
         if made is not None and made.code == "stream.no_end":
             return Manner.FAULTY
@@ -174,7 +172,7 @@ class Track:
     def outcome(self) -> str:
         made, error, status = self.exchange.attribution, self.exchange.error, self.exchange.status
         if error is not None:
-            what = "our limit" if error.kind in OURS else _ENDS.get(error.kind, "ended")
+            what = "our limit" if error.ours else _ENDS.get(error.kind, "ended")
         elif made is not None and made.code == "ok":
             what = "complete"
         elif made is not None and made.code == "client.parser":

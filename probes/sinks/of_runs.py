@@ -76,19 +76,12 @@ def _plain(call: Call) -> bool:
 def _result(call: Call, target: Target, codes: Mapping[str, Verdict]) -> Result:
     """For the customer: a client that cannot read a good answer has none. What fails by default is bad, and nothing else."""
     last = call.last
-    if last is None or last.attribution is None or _cut_short_by_us(call, last, target):
+    if last is None or last.attribution is None or call.cut_short(target.limits.deadline):
         return "unknown"
     verdict = codes.get(last.attribution.code)
     if verdict is Verdict.PASS:
         return "good" if call.raised is None else "bad"
     return "bad" if verdict is Verdict.FAIL else "unknown"
-
-
-def _cut_short_by_us(call: Call, last: Exchange, target: Target) -> bool:
-    """We gave up sooner than the target's own deadline says, so a slow answer may have been on its way."""
-    held = call.conditions.get("deadline")
-    ended = last.error is not None and last.error.kind == "deadline"
-    return ended and isinstance(held, int | float) and held < target.limits.deadline
 
 
 def _slo(target: Target, result: Result, seen: Sample | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from runs import run
 
 from probes.memory import Memory
@@ -51,6 +52,26 @@ def test_a_baseline_without_a_run_is_told(edgeprobe, reports):
     done = edgeprobe("mark", "x", "--baseline", "v41")
     assert (done.code, "nothing can be held against it yet" in done.out) == (0, True)
     assert marks()[0].runs == ()
+
+
+@pytest.mark.parametrize("of", [None, "t"], ids=["every target", "that target"])
+def test_a_baseline_is_not_moved_to_nothing(edgeprobe, reports, of):
+    """Where no run was kept since the last mark: nothing is marked, the mark in between is named, the name stays."""
+    kept(3, 2, 1.25)
+    edgeprobe("mark", "release 42", "--baseline", "v41", "--at", "-90m")
+    edgeprobe("mark", "rule on", "--at", "-1h", *(["--target", of] if of else []))
+    before = marks()
+    done = edgeprobe("mark", "x", "--baseline", "v41")
+    said = " ".join(done.err.split())
+    assert (done.code, marks()) == (2, before)
+    assert 'UTC; it is bounded by the mark "rule on" (' in said
+    assert "nothing is marked, and v41 stays what it is, before" in said
+    new = edgeprobe("mark", "x", "--baseline", "v42")
+    assert (new.code, "v42: no run is kept from" in " ".join(new.out.split()), '"rule on"' in new.out) == (
+        0,
+        True,
+        True,
+    )
 
 
 def test_what_is_forgotten_is_not_a_baseline(edgeprobe, reports):

@@ -86,6 +86,8 @@ def test_a_slower_first_token_fails_the_gate(edgeprobe, at, reports, quick):
         assert any(one["title"].startswith("TTFT of quick/streaming") for one in slower)
         assert all(one["figures"]["ratio"]["low"] > 1 for one in slower)
         assert all(one["reproduce"]["command"].startswith("curl ") for one in slower)
+        over_time = edgeprobe("report", "--since", "1h")
+        assert (over_time.code, "regression.latency" in over_time.out) == (1, True)
         assert edgeprobe("compare", newest(reports), good).code in {0, 3}
 
 

@@ -135,7 +135,7 @@ def test_marks_of_other_targets_do_not_count():
 def pinned(kept: Kept, **more) -> Mark:
     """A baseline at `AT`, named when `kept` held what it holds."""
     mark = Mark(AT, "release 41", baseline="v41", **more)
-    return replace(mark, runs=tuple(one.id for one in before_mark(mark, kept)))
+    return replace(mark, runs=tuple(one.id for one in before_mark(mark, kept)[0]))
 
 
 def test_a_later_mark_does_not_cut_a_baseline():
@@ -162,8 +162,8 @@ def test_a_baseline_is_of_the_runs_between_two_marks():
     kept = Kept(
         marked=[Mark(AT - 1.5 * HOUR, "other", target="u"), Mark(AT - 2.5 * HOUR, "mine", target="t")]
     )
-    assert [(one.started - AT) / HOUR for one in before_mark(Mark(AT, "x"), kept)] == [-2, -1]
-    assert before_mark(Mark(AT, "x", target="u"), kept) == []
+    assert [(one.started - AT) / HOUR for one in before_mark(Mark(AT, "x"), kept)[0]] == [-2, -1]
+    assert before_mark(Mark(AT, "x", target="u"), kept)[0] == []
 
 
 def test_a_baseline_that_had_no_runs_means_those_that_came_late():

@@ -16,6 +16,7 @@ import pytest
 
 from probes import lab
 from probes.clock import Clock
+from probes.store import load
 
 SCALE = 0.1
 PATIENCE = 60.0
@@ -386,6 +387,12 @@ def test_a_stored_run_is_a_run(edgeprobe, at, healthy, tmp_path, reports):
     assert "during on http://" in said.out
     assert all("during/knocks" in file.read_text() for file in files.values())
     assert "echo hello" in files["html"].read_text()
+    over_time = edgeprobe(
+        "report", "--since", "1h"
+    )  # its streams were ended with it, which is nobody's failure
+    assert (over_time.code, "failed" in over_time.out) == (0, False), over_time.out
+    cut = [call for call in load(stored.stem).calls if call.conditions.get("ended_by_probe")]
+    assert {(call.ended_by_probe, call.case) for call in cut} == {("interrupted", "during/streams")}
     again = edgeprobe("report", stored.stem, "--rejudge")
     assert again.code == 3
     assert "knocks can't be judged again" in again.out

@@ -56,7 +56,10 @@ def test_all_that_can_be_said(edgeprobe, reports, berlin, tmp_path, monkeypatch)
     assert (mark.target, mark.baseline) == ("prod", "v42.1")
     shown = " ".join(done.out.split())
     assert "at 2026-11-03 13:05:00 UTC (here 14:05:00 +01:00)" in shown
-    assert "by ci of target prod baseline v42.1: no run before it is kept" in shown
+    assert (
+        "by ci of target prod baseline v42.1: no run is kept from 2026-11-02 13:05 to 2026-11-03 13:05 UTC"
+        in shown
+    )
 
 
 @pytest.mark.parametrize("words", [("--at", "-10m"), ("--at=-10m",), ("--at", "10m")], ids=" ".join)

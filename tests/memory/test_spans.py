@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from memories import BLOCKED, CLIENTS, NOW, TARGET, alert, call, events, finding, record, run
+from memories import BLOCKED, CASE, CLIENTS, NOW, TARGET, alert, call, events, finding, record, run
 from weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
 
 from probes.canary import AlertState, Mark
 from probes.memory import Memory
 from probes.memory.spans import step_of
-from probes.model import Figure, Spend, Verdict
+from probes.model import Attribution, Figure, Finding, Layer, Raised, Spend, Verdict, WireError
 from probes.span import Cell, Cutoff, Share, State, bound
 
 HOUR = timedelta(hours=1)
@@ -232,6 +232,105 @@ def test_a_client_that_passed_is_not_named_for_others(clocked):
     record(memory, run(at.now, suffix="bbbb", cases=(case,), findings=(finding("openai-py"),)))
     [one] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
     assert one.troubles == ()
+
+
+def ended(kind, *, held=300.0, raised=None):
+    """A call of curl's that ended so; `held`: its deadline, where the target's own is 10 s."""
+    cut = None if kind is None else WireError(kind, "body", "the probe's own doing")
+    code = "timeout.total" if kind == "deadline" else "not_measured"
+    made = Attribution(Layer.PROBE, code) if kind else Attribution(Layer.ORIGIN, "server.error")
+    one = call("curl", made=made, conditions={"deadline": held}, raised=raised)
+    return replace(one, exchanges=(replace(one.exchanges[0], error=cut),))
+
+
+LEFT = Raised("probes.Ended", "left waiting: interrupted")
+CUT_SHORT = {
+    "with its run": (ended("interrupted"), 0),
+    "at a limit": (ended("limit"), 0),
+    "sooner than customers give up": (ended("deadline", held=2.0), 0),
+    "as late as customers give up": (ended("deadline", held=10.0), 1),
+    "between two attempts": (ended(None, raised=LEFT), 0),
+    "by the service": (ended(None), 1),
+    "by the service, with an exception": (ended(None, raised=Raised("openai.APIConnectionError", "x")), 1),
+}
+
+
+@pytest.mark.parametrize(("one", "failures"), CUT_SHORT.values(), ids=CUT_SHORT)
+def test_what_the_probe_ended_is_no_failure_of_the_service(clocked, one, failures):
+    """It counts nowhere: neither in the strip nor as a case that came to nothing, where the run was judged."""
+    memory, _ = clocked
+    alone = replace(CASE, id="smoke/streams", clients=CLIENTS[1:])
+    calls = (call("openai-py"), replace(one, id=f"{alone.id}:x#0", case=alone.id))
+    record(memory, run(cases=(run().cases[0], alone), calls=calls, findings=(finding("openai-py"),)))
+    span = memory.span(NOW - HOUR, NOW + timedelta(minutes=2))
+    [seen] = span.watched
+    assert sum(strip.whole.failed for strip in seen.strips) == failures
+    assert (seen.cases, span.verdict) == ((2, Verdict.INCONCLUSIVE) if failures else (1, Verdict.PASS))
+
+
+def test_good_answers_beside_one_that_the_probe_ended_are_good(clocked):
+    """Of a case that nothing was said of."""
+    memory, _ = clocked
+    alone = replace(CASE, id="smoke/streams", clients=CLIENTS[1:])
+    beside = [
+        replace(each, case=alone.id)
+        for each in (call("curl"), replace(ended("interrupted"), repeat=1, id="x#1"))
+    ]
+    record(
+        memory,
+        run(
+            cases=(run().cases[0], alone),
+            calls=(call("openai-py"), *beside),
+            findings=(finding("openai-py"),),
+        ),
+    )
+    span = memory.span(NOW - HOUR, NOW + timedelta(minutes=2))
+    assert (span.watched[0].cases, span.watched[0].troubles, span.verdict) == (2, (), Verdict.PASS)
+
+
+def beside(*verdicts, at=0, case="smoke/baseline", suffix="bbbb", suite="smoke"):
+    """A run whose own case passes, `at` minutes, with what was found of it as a whole."""
+    codes = {Verdict.PASS: "ok", Verdict.INCONCLUSIVE: "not_measured"}
+    told = [
+        Finding(
+            codes.get(one, "regression.latency"),
+            one,
+            case,
+            "baseline",
+            client=None if n else "curl",
+            title=f"{one} {n}",
+        )
+        for n, one in enumerate(verdicts)
+    ]
+    own = (finding("openai-py"), finding("curl"))
+    return run(NOW + timedelta(minutes=at), suffix=suffix, findings=(*own, *told), suites=(suite,))
+
+
+FAIL, PASS = Verdict.FAIL, Verdict.PASS
+LOOK = "smoke/baseline/fingerprint/edge"
+OF_A_RUN = {
+    "worse than its baseline": ([beside(FAIL, FAIL)], FAIL, [(), ("curl",)]),
+    "not told": ([beside(Verdict.INCONCLUSIVE)], Verdict.INCONCLUSIVE, [("curl",)]),
+    "as its baseline": ([beside(PASS)], PASS, []),
+    "mended": ([beside(FAIL), beside(PASS, at=1)], PASS, []),
+    "a look that is as before again": ([beside(Verdict.WARN, case=LOOK), beside(PASS, at=1)], PASS, []),
+    "not compared since": ([beside(FAIL), run(NOW + timedelta(minutes=1), suffix="cccc")], FAIL, [("curl",)]),
+    "compared since, of another suite": (
+        [beside(FAIL), beside(PASS, at=1, case="edge/baseline", suite="edge")], FAIL, [("curl",)],
+    ),
+    "passed before": ([beside(PASS), beside(FAIL, at=1)], FAIL, [("curl",)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "verdict", "clients"), OF_A_RUN.values(), ids=OF_A_RUN)
+def test_what_was_found_of_a_run_as_a_whole_stands_until_it_is_asked_again(clocked, runs, verdict, clients):
+    """As a comparison with a baseline, which is no case of the suite."""
+    memory, at = clocked
+    for one in runs:
+        at.now = one.started
+        record(memory, one)
+    span = memory.span(NOW - HOUR, NOW + timedelta(minutes=5))
+    assert (span.verdict, [each.clients for each in span.watched[0].troubles]) == (verdict, clients)
 
 
 def test_a_target_that_is_asked_no_more_is_not_green(clocked):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from probes.model import Call, Case, Exchange, Finding
 
 _REDIRECTS = range(300, 400)
-_ENDED = frozenset({"probes.Ended", "asyncio.CancelledError"})
-"""What a call raised that was ended between two exchanges, see `clients.observed`."""
 
 
 _LOOK_UP = (
@@ -72,13 +70,11 @@ class Felt:
     @property
     def interrupted(self) -> bool:
         """Somebody ended the run."""
-        error, raised = self.last.error, self.call.raised
-        in_a_pause = self.left_pausing and raised is not None and not raised.text.endswith("deadline")
-        return (error is not None and error.kind == "interrupted") or in_a_pause
+        return self.call.ended_by_probe == "interrupted"
 
     @property
     def left_pausing(self) -> bool:
-        return self.call.raised is not None and self.call.raised.type in _ENDED and not by_us(self.last)
+        return self.call.raised is not None and self.call.raised.ours and not by_us(self.last)
 
     @property
     def good(self) -> bool:

@@ -90,7 +90,7 @@ def _now(span: Span) -> Iterator[tuple[str, str]]:
     for one in span.watched:
         for trouble in one.troubles[:_TROUBLES]:
             named = any(client in trouble.title for client in trouble.clients)
-            who = "" if named else f"{clients(trouble.clients)}: "
+            who = "" if named or not trouble.clients else f"{clients(trouble.clients)}: "
             yield (
                 str(trouble.verdict),
                 f"{one.target}{_over(one, trouble.route)}: {who}{found(trouble)}; edgeprobe report {trouble.run}",
