@@ -12,7 +12,7 @@ from runs import AT, cutoff, found, run, streamed
 from probes.change.cached import compare as cached
 from probes.change.cutoff import compare as cutoffs
 from probes.change.outcomes import compare as outcomes
-from probes.model import Acceptance, Layer, Observed, Reason, Skipped, Verdict
+from probes.model import Acceptance, Figure, Layer, Observed, Reason, Skipped, Verdict
 
 GOOD, CUT, REFUSED = "good stream", "cut stream", "refused"
 
@@ -196,6 +196,35 @@ def test_a_cutoff_that_comes_earlier_fails(before, after, verdict):
     part = cutoffs([cutoff(before)], [cutoff(after)])
     assert [row.verdict for row in part.rows] == [verdict]
     assert (part.findings[0].code == "regression.cutoff") is (verdict is Verdict.FAIL)
+
+
+LONGER = {
+    "new": (("held", 150.7), ("cutoff", 60.0), Verdict.FAIL, "are cut after 60.0 ± 0.5 s, and nothing cut them below 150.7 s"),
+    "gone": (("cutoff", 60.0), ("held", 150.7), Verdict.PASS, "is gone: none below 150.7 s"),
+    "on neither side": (("held", 150.7), ("held", 150.2), Verdict.PASS, "is met on neither side: none below 150.2 s"),
+    "beyond what was held before": (("held", 30.0), ("cutoff", 60.0), None, "held for 30.0 s only before (60.0 ± 0.5 s now)"),
+    "not held so long now": (("cutoff", 60.0), ("held", 30.0), None, "held for 30.0 s only now (60.0 ± 0.5 s before)"),
+    "held for less": (("held", 150.7), ("held", 30.0), None, "held for 30.0 s only now (none below 150.7 s before)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "verdict", "said"), LONGER.values(), ids=LONGER)
+def test_what_was_held_is_a_measurement(before, after, verdict, said):
+    """Nothing cut it for so long; beyond that it says nothing."""
+
+    def measured(what, seconds):
+        if what == "cutoff":
+            return cutoff(seconds)
+        made = cutoff(seconds)
+        held = replace(
+            made.findings[0], code="ok", verdict=Verdict.PASS, figures={"held": Figure(seconds, "s", 1)}
+        )
+        return replace(made, findings=(held,))
+
+    part = cutoffs([measured(*before)], [measured(*after)])
+    assert [row.verdict for row in part.rows] == ([verdict] if verdict else [])
+    told = [*(one.title for one in part.findings), *part.left_out]
+    assert [said in one for one in told] == [True], told
 
 
 def test_who_cuts_stands_in_the_finding():
