@@ -143,6 +143,29 @@ def test_what_was_not_told_is_no_flip(silent, after):
     assert any("not concluded" in said and "openai-py" in said for said in part.left_out)
 
 
+WHOLE, PARTLY = times(good_stream=41), times(good_stream=37, ratelimited=3)
+IN_PART = {
+    "now": ([WHOLE], [times(good_stream=1), PARTLY], Verdict.INCONCLUSIVE),
+    "before, too": ([WHOLE, PARTLY], [WHOLE, PARTLY], Verdict.PASS),
+    "before alone": ([times(good_stream=1), PARTLY], [WHOLE], Verdict.PASS),
+    "one run of many": ([WHOLE], [WHOLE, WHOLE, times(good_stream=3, ratelimited=1)], Verdict.PASS),
+    "beside a failure that is proven": ([WHOLE], [times(refused=3), PARTLY], Verdict.FAIL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "verdict"), IN_PART.values(), ids=IN_PART)
+def test_what_did_not_conclude_in_part_is_not_as_before(before, after, verdict):
+    """Where it is more than before, and enough to matter: what is good beside it proves nothing of it."""
+    sides = (
+        [run(one, at=AT + n * timedelta(minutes=5)) for n, one in enumerate(each)] for each in (before, after)
+    )
+    part = outcomes(*sides)
+    [row] = [row for row in part.rows if row.what == "outcome"]
+    assert row.verdict is verdict, row
+    assert ("did not conclude" in row.why) is (verdict is Verdict.INCONCLUSIVE)
+    assert any(one.verdict is verdict for one in part.findings)
+
+
 def test_a_limit_of_our_own_key_is_no_outage():
     """A rate limit is inconclusive, so not compared."""
     part = outcomes([run(times(good_stream=3))], [run(times(ratelimited=3))])
