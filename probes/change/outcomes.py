@@ -105,6 +105,9 @@ def _row(where: Where, then: Tally, now: Tally, level: float) -> tuple[Row, str 
         return replace(row, verdict=Verdict.FAIL, why=_said(p, "good", "failed")), "regression.outcome"
     if worse and not _harmless(then, now, level):
         return replace(row, verdict=Verdict.INCONCLUSIVE, why=_unproven(then, now)), "not_measured"
+    if not now.k and now.untold - then.untold > _MATTERS:
+        why = f"{now.unsaid} more requests are of a case that did not conclude: {now.silent}"
+        return replace(row, verdict=Verdict.INCONCLUSIVE, why=why), "not_measured"
     return _no_worse(row, then, now, level)
 
 
@@ -163,7 +166,9 @@ def _finding(flip: _Flip) -> Finding:
     what = now.what if code != "ok" else then.what
     title = {
         "regression.outcome": f"{row.where} worked before and fails now",
-        "not_measured": f"{row.where} failed: whether more often than before is not proven",
+        "not_measured": f"{row.where} failed: whether more often than before is not proven"
+        if now.k
+        else f"Whether {row.where} is as before can't be told: {row.why}",
         "ok": f"mended: {row.where}, {what}",
     }[code]
     few = now.always

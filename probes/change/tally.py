@@ -35,7 +35,9 @@ class What(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """`k` failures of `n` requests, or of runs where the case says it as a whole."""
+    """`k` failures of `n` requests, or of runs where the case says it as a whole. `silent`: why some did not conclude, of
+    `unsaid` requests; those do not count.
+    """
 
     k: int = 0
     n: int = 0
@@ -44,7 +46,7 @@ class Tally:
     evidence: list[str] = field(default_factory=list)
     advice: str = ""
     silent: str = ""
-    """Why runs of it did not count."""
+    unsaid: int = 0
 
     @property
     def what(self) -> What | None:
@@ -54,6 +56,11 @@ class Tally:
     def by_rule(self) -> bool:
         """What it met is decided anew by the same rule each time, not by chance."""
         return self.what is not None and vocabulary()[self.what.code].retryable is False
+
+    @property
+    def untold(self) -> float:
+        """The share of which nothing is known."""
+        return self.unsaid / (self.n + self.unsaid) if self.unsaid else 0.0
 
     @property
     def never(self) -> bool:
@@ -97,8 +104,9 @@ def _count(tally: Tally, said: Sequence[Finding], calls: Sequence[Call]) -> None
             tally.n += len(own)
         return
     if verdict not in _TOLD:
-        reasons = [f.reason.replace("_", " ") if f.reason else str(one) for one, f in told if one is verdict]
-        tally.silent = reasons[0]
+        first = next(f for one, f in told if one is verdict)
+        tally.silent = first.reason.replace("_", " ") if first.reason else first.code
+        tally.unsaid += sum(call.not_sent is None for call in calls)
         return
     first = next(f for one, f in told if one is verdict)
     what = What(first.code, first.layer, first.product, first.vendor_code)

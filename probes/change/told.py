@@ -149,8 +149,7 @@ def _changed(
             *((("and", f"{len(groups) - _SHOWN} more traits"),) if len(groups) > _SHOWN else ()),
             ("sure", _surely(lead)),
             *((("whose", _anybodys(unsure)),) if unsure and layer is Layer.EDGE else ()),
-            *(("marked", _mark_in_words(mark)) for mark in meant[:_SHOWN]),
-            *(() if meant else (("marked", "nothing in that time"),)),
+            *(("marked", said) for said in _marked(meant)),
         ),
         confidence=sure,
         who_acts=ours.who_acts,
@@ -210,9 +209,24 @@ def _explains(mark: Mark, change: Change) -> bool:
     return span is not None and span[0] - _SLACK <= mark.at <= span[1] + _SLACK
 
 
+def _marked(meant: Sequence[Mark]) -> Iterator[str]:
+    """That one of several did it says nothing of each."""
+    if not meant:
+        yield "nothing in that time"
+    elif len(meant) == 1:
+        yield f"{_mark_in_words(meant[0])}; that it did this is likely, not proven"
+    else:
+        yield from map(_mark_in_words, meant[:_SHOWN])
+        more = f" and {len(meant) - _SHOWN} more" if len(meant) > _SHOWN else ""
+        yield (
+            f"that one of these {min(len(meant), _SHOWN)}{more} did this is likely; which, these runs can't tell "
+            "(edgeprobe compare TEXT: before and after one of them)"
+        )
+
+
 def _mark_in_words(mark: Mark) -> str:
     who = f" by {mark.author}" if mark.author else ""
-    return f"{_clock(mark.at)}, '{mark.text}'{who} ({mark.source}); that it did this is likely, not proven"
+    return f"{_clock(mark.at)}, '{mark.text}'{who} ({mark.source})"
 
 
 # --- nothing changed -------------------------------------------------------------------------------------

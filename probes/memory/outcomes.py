@@ -11,7 +11,7 @@ from probes.attribution import is_api_answer
 from probes.kinds.conclude import is_good
 from probes.model import Ask, Layer, Verdict
 from probes.runner import worst
-from probes.samples import counted, tpot
+from probes.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,12 +85,14 @@ def limited(call: Call) -> bool:
 
 
 def clocks(call: Call) -> Clocks:
-    """Of a good answer; none where the probe itself ran late meanwhile."""
+    """Of a good answer, as a comparison counts them: without those that the probe itself stamped late."""
     last = call.last
-    if last is None or not is_good(call) or last.conditions.get("stalls"):
+    if last is None or not is_good(call):
         return Clocks()
-    line = last.timeline
-    return Clocks(line.first_token, tpot(last, counted(last)), line.end)
+    line, seen = last.timeline, sample(last)
+    return Clocks(
+        None if seen.ttft is None else line.first_token, seen.tpot, None if seen.total is None else line.end
+    )
 
 
 def outcomes(run: Run, at: datetime) -> Iterator[Outcome]:

@@ -132,16 +132,20 @@ def _clients(findings: Iterable[Finding]) -> list[str]:
 
 def _changed(found: Comparison, looks: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     worse = _of(found, Verdict.FAIL)
-    for one in worse[:_SHOWN]:
+    told = []
+    for one in worse:
         detail = dict(one.detail)
         sides = (
             f": before {detail['before']}; after {detail['after']}"
             if {"before", "after"} <= {*detail}
             else ""
         )
-        yield "worse", f"{one.title}{sides}"
-    if len(worse) > _SHOWN:
-        yield "worse", f"{len(worse) - _SHOWN} more"
+        met = f", now {detail['now']}" if "now" in detail else ""
+        told.append(f"{one.title}{sides}{met}")
+    told = list(dict.fromkeys(told))
+    yield from (("worse", said) for said in told[:_SHOWN])
+    if len(told) > _SHOWN:
+        yield "worse", f"{len(told) - _SHOWN} more"
     for one in looks[:_SHOWN]:
         yield "look", one.title
     for one in _of(found, Verdict.PASS)[:_SHOWN]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import canned
 import numpy as np
 import pytest
 from runs import AT, run, streamed
@@ -118,6 +119,42 @@ def held(name, alert):
     if os.environ.get("EDGEPROBE_UPDATE_SAMPLES"):
         path.write_text(text, "utf-8")
     assert text == path.read_text("utf-8")
+
+
+def test_one_sentence_is_told_once():
+    """Two clients that meet one thing in one case and another in a second: what each is stands in its line."""
+    cases = [
+        canned.case("streaming", keyed=True),
+        replace(canned.case("completion", keyed=True), id="s/completion"),
+    ]
+
+    def asked(name, *got):
+        made = [
+            run(
+                [(client, one) for client in ("curl", "openai-py")] * 4,
+                at=AT + timedelta(minutes=name),
+                case=case,
+            )
+            for case, one in zip(cases, got, strict=True)
+        ]
+        parts = {
+            part: sum((getattr(one, part) for one in made), ()) for part in ("cases", "calls", "findings")
+        }
+        return replace(made[0], **parts)
+
+    def side(minutes, *got):
+        at = AT + timedelta(minutes=minutes)
+        turn = Turn(
+            "smoke-prod", "prod", at, at, at + timedelta(minutes=1), "r", Verdict.PASS, conclusive=True
+        )
+        return turn, asked(minutes, *got)
+
+    sides, _, _ = of((0, []), (66, []))
+    before, after = [side(0, "good stream", "good stream")], [side(66, "refused", "bad gateway")]
+    news, _ = compared(sides, before, after, str)
+    worse = [said for label, said in news.words.rows if label == "worse"]
+    assert len(worse) == len(set(worse)) == 2, worse
+    assert [word in " ".join(worse) for word in ("blocked.client", "1010")] == [True, True], worse
 
 
 def test_a_side_that_is_not_kept_is_no_comparison():

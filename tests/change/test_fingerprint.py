@@ -286,6 +286,25 @@ def test_a_mark_explains_what_came_with_it(minutes, meant):
     assert any("rule off" in text for _, text in found.detail) is meant
 
 
+@pytest.mark.parametrize(
+    "n, said",
+    [
+        (1, "that it did this is likely, not proven"),
+        (6, "that one of these 6 did this is likely; which, these runs can't tell"),
+        (14, "that one of these 12 and 2 more did this is likely; which, these runs can't tell"),
+    ],
+    ids=["one", "several", "many"],
+)
+def test_of_several_marks_none_is_likely_by_itself(n, said):
+    """They are named, and it is said that the runs can't tell which it was."""
+    marks = [Mark(START + timedelta(minutes=10 + k), f"rule {k}") for k in range(n)]
+    [found] = told([run(each(good()))], [run(each(good({"x-a": "1"})), 1)], *marks)
+    texts = [text for label, text in found.detail if label == "marked"]
+    assert said in texts[-1]
+    assert sum("likely" in text for text in texts) == 1
+    assert all(any(f"'rule {k}'" in text for text in texts) for k in range(min(n, 12)))
+
+
 def test_the_lines_of_the_table():
     """What changed is a line each, told once for all forms of answer; the rest is counted, and nothing is never a pass."""
     old, new = [*each(good()), *each(streamed())], [*each(good({"x-a": "1"})), *each(streamed({"x-a": "1"}))]

@@ -12,7 +12,7 @@ from runs import AT, cutoff, found, run, streamed
 from probes.change.cached import compare as cached
 from probes.change.cutoff import compare as cutoffs
 from probes.change.outcomes import compare as outcomes
-from probes.model import Acceptance, Layer, Observed, Reason, Skipped, Verdict
+from probes.model import Acceptance, Figure, Layer, Observed, Reason, Skipped, Verdict
 
 GOOD, CUT, REFUSED = "good stream", "cut stream", "refused"
 
@@ -143,6 +143,29 @@ def test_what_was_not_told_is_no_flip(silent, after):
     assert any("not concluded" in said and "openai-py" in said for said in part.left_out)
 
 
+WHOLE, PARTLY = times(good_stream=41), times(good_stream=37, ratelimited=3)
+IN_PART = {
+    "now": ([WHOLE], [times(good_stream=1), PARTLY], Verdict.INCONCLUSIVE),
+    "before, too": ([WHOLE, PARTLY], [WHOLE, PARTLY], Verdict.PASS),
+    "before alone": ([times(good_stream=1), PARTLY], [WHOLE], Verdict.PASS),
+    "one run of many": ([WHOLE], [WHOLE, WHOLE, times(good_stream=3, ratelimited=1)], Verdict.PASS),
+    "beside a failure that is proven": ([WHOLE], [times(refused=3), PARTLY], Verdict.FAIL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "verdict"), IN_PART.values(), ids=IN_PART)
+def test_what_did_not_conclude_in_part_is_not_as_before(before, after, verdict):
+    """Where it is more than before, and enough to matter: what is good beside it proves nothing of it."""
+    sides = (
+        [run(one, at=AT + n * timedelta(minutes=5)) for n, one in enumerate(each)] for each in (before, after)
+    )
+    part = outcomes(*sides)
+    [row] = [row for row in part.rows if row.what == "outcome"]
+    assert row.verdict is verdict, row
+    assert ("did not conclude" in row.why) is (verdict is Verdict.INCONCLUSIVE)
+    assert any(one.verdict is verdict for one in part.findings)
+
+
 def test_a_limit_of_our_own_key_is_no_outage():
     """A rate limit is inconclusive, so not compared."""
     part = outcomes([run(times(good_stream=3))], [run(times(ratelimited=3))])
@@ -196,6 +219,35 @@ def test_a_cutoff_that_comes_earlier_fails(before, after, verdict):
     part = cutoffs([cutoff(before)], [cutoff(after)])
     assert [row.verdict for row in part.rows] == [verdict]
     assert (part.findings[0].code == "regression.cutoff") is (verdict is Verdict.FAIL)
+
+
+LONGER = {
+    "new": (("held", 150.7), ("cutoff", 60.0), Verdict.FAIL, "are cut after 60.0 ± 0.5 s, and nothing cut them below 150.7 s"),
+    "gone": (("cutoff", 60.0), ("held", 150.7), Verdict.PASS, "is gone: none below 150.7 s"),
+    "on neither side": (("held", 150.7), ("held", 150.2), Verdict.PASS, "is met on neither side: none below 150.2 s"),
+    "beyond what was held before": (("held", 30.0), ("cutoff", 60.0), None, "held for 30.0 s only before (60.0 ± 0.5 s now)"),
+    "not held so long now": (("cutoff", 60.0), ("held", 30.0), None, "held for 30.0 s only now (60.0 ± 0.5 s before)"),
+    "held for less": (("held", 150.7), ("held", 30.0), None, "held for 30.0 s only now (none below 150.7 s before)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "verdict", "said"), LONGER.values(), ids=LONGER)
+def test_what_was_held_is_a_measurement(before, after, verdict, said):
+    """Nothing cut it for so long; beyond that it says nothing."""
+
+    def measured(what, seconds):
+        if what == "cutoff":
+            return cutoff(seconds)
+        made = cutoff(seconds)
+        held = replace(
+            made.findings[0], code="ok", verdict=Verdict.PASS, figures={"held": Figure(seconds, "s", 1)}
+        )
+        return replace(made, findings=(held,))
+
+    part = cutoffs([measured(*before)], [measured(*after)])
+    assert [row.verdict for row in part.rows] == ([verdict] if verdict else [])
+    told = [*(one.title for one in part.findings), *part.left_out]
+    assert [said in one for one in told] == [True], told
 
 
 def test_who_cuts_stands_in_the_finding():

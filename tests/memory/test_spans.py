@@ -12,7 +12,7 @@ from weeks import CHANGED, NIGHT, SHORTENED, SINCE, UNTIL, filled
 from probes.canary import AlertState, Mark
 from probes.memory import Memory
 from probes.memory.spans import step_of
-from probes.model import Attribution, Figure, Finding, Layer, Raised, Spend, Verdict, WireError
+from probes.model import Attribution, Figure, Finding, Layer, Raised, Spend, Timeline, Verdict, WireError
 from probes.span import Cell, Cutoff, Share, State, bound
 
 HOUR = timedelta(hours=1)
@@ -331,6 +331,27 @@ def test_what_was_found_of_a_run_as_a_whole_stands_until_it_is_asked_again(clock
         record(memory, one)
     span = memory.span(NOW - HOUR, NOW + timedelta(minutes=5))
     assert (span.verdict, [each.clients for each in span.watched[0].troubles]) == (verdict, clients)
+
+
+READINGS = {
+    "on time": ({}, [], (1, 1)),
+    "late between its marks": ({}, [[0.31, 0.32]], (1, 1)),
+    "late at its first token": ({}, [[0.25, 0.31]], (0, 0)),
+    "late at its last token": ({}, [[0.45, 0.51]], (1, 0)),
+    "read in one piece": ({"last_token": 0.3}, [], (1, 0)),
+}
+
+
+@pytest.mark.parametrize(("marks", "stalls", "n"), READINGS.values(), ids=READINGS)
+def test_only_readings_that_the_probe_stamped_late_are_left_out(clocked, marks, stalls, n):
+    """Those of one answer that were on time count."""
+    memory, _ = clocked
+    one = call("curl")
+    line = Timeline(upload_start=0.0, headers=0.2, first_token=0.3, last_token=0.5, last_byte=0.5, end=0.5)
+    answer = replace(one.exchanges[0], timeline=replace(line, **marks), conditions={"stalls": stalls})
+    record(memory, run(calls=(replace(one, exchanges=(answer,)),), findings=(finding("curl"),)))
+    [seen] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    assert (sum(point.n for point in seen.ttft), sum(point.n for point in seen.tpot)) == n
 
 
 def test_a_target_that_is_asked_no_more_is_not_green(clocked):
