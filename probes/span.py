@@ -8,9 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from probes.canary import About, Alert, Mark, Severity
 from probes.model import Layer, Spend, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class State(StrEnum):
@@ -26,7 +30,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Of the requests that a customer could have made, through one client in one interval."""
+    """Of the requests that a customer could have made, through one client over one route in one interval."""
 
     n: int = 0
     good: int = 0
@@ -56,9 +60,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One cell for each interval of the span."""
+    """One cell for each interval of the span. `route`: `None` where it was not recorded."""
 
     client: str
+    route: str | None
     cells: tuple[Cell, ...]
 
     @property
@@ -128,14 +133,15 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What a case found when it was last asked, for the clients that found the same; of none in particular where it is of
-    a run as a whole, such as beside its baseline.
+    """What a case found when it was last asked over a route, for the clients that found the same; of none in particular
+    where it is of a run as a whole, such as beside its baseline.
     """
 
     at: datetime
     run: str
     case: str
     clients: tuple[str, ...]
+    route: str
     code: str
     verdict: Verdict
     layer: Layer
@@ -145,26 +151,41 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """A target as one vantage saw it. `intervals` of the span have as many cells, points and shares.
+class Figures:
+    """Of the answers over one route, `None` where it was not recorded. Intervals of the span have as many points, and
+    shares where a usage tells of a cache. `answers`: good ones; `shares` are of some of them where they are many.
+    """
 
-    `asked`: when it last was, and `usually` how often by the schedule. `spends`: by the day. `answers`: good ones; `shares` are of
-    some of them where they are many.
+    route: str | None
+    ttft: tuple[Point, ...]
+    tpot: tuple[Point, ...]
+    hours: tuple[Hour, ...] = ()
+    shares: tuple[Share, ...] = ()
+    answers: int = 0
+
+    def slowest(self) -> Hour | None:
+        """Where a token takes longest, of those hours whose limit in tokens is known."""
+        known = [hour for hour in self.hours if hour.tokens is not None]
+        return max(known, key=lambda hour: hour.tpot.p50 or 0.0, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A target as one vantage saw it. Intervals of the span have as many cells. `figures`: of each route over which
+    anything is known, at least one.
+
+    `asked`: when it last was, and `usually` how often by the schedule. `spends`: by the day.
     """
 
     target: str
     vantage: str | None
     strips: tuple[Strip, ...]
-    ttft: tuple[Point, ...]
-    tpot: tuple[Point, ...]
+    figures: tuple[Figures, ...]
     cutoffs: tuple[Cutoff, ...]
-    hours: tuple[Hour, ...]
-    shares: tuple[Share, ...]
     spends: tuple[tuple[datetime, Spend], ...]
     spent: Spend
     troubles: tuple[Trouble, ...] = ()
     cases: int = 0
-    answers: int = 0
     asked: datetime | None = None
     usually: timedelta | None = None
     ran: tuple[Ran, ...] = ()
@@ -175,16 +196,16 @@ class Watched:
             return True
         return until - self.asked > max(3 * (self.usually or timedelta(days=1)), timedelta(minutes=15))
 
-    def bound(self) -> Cutoff | None:
-        """The limit on an answer that is not streamed, where the newest measurement still met one."""
-        newest = {(one.case, one.route): one for one in self.cutoffs if one.plain}
-        met = [one for one in newest.values() if one.seconds is not None]
-        return min(met, key=lambda one: one.seconds or 0.0, default=None)
 
-    def slowest(self) -> Hour | None:
-        """Where a token takes longest, of those hours whose limit in tokens is known."""
-        known = [hour for hour in self.hours if hour.tokens is not None]
-        return max(known, key=lambda hour: hour.tpot.p50 or 0.0, default=None)
+def bound(cutoffs: Iterable[Cutoff], route: str | None) -> Cutoff | None:
+    """The least limit over a route on an answer that is not streamed, where the newest measurement still met one. One that
+    was not recorded is nobody's.
+    """
+    if route is None:
+        return None
+    newest = {one.case: one for one in cutoffs if one.plain and one.route == route}
+    met = [one for one in newest.values() if one.seconds is not None]
+    return min(met, key=lambda one: one.seconds or 0.0, default=None)
 
 
 @dataclass(frozen=True, slots=True)

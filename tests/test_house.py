@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(probes.__file__).parent
 TESTS = Path(__file__).parent
+ARCHITECTURE = TESTS.parent / "ARCHITECTURE.md"
 MODULE_LINES, FUNCTION_LINES = 300, 60
 
 # Each row is a layer: its modules may import those of the rows above, and of their own row or folder. A folder stands
@@ -161,6 +162,14 @@ def test_every_module_has_a_layer():
 
 
 # --- size ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [row for row in LAYERS if row not in {"the version", "what is said"}])
+def test_the_table_for_people_is_this_one(row):
+    """ARCHITECTURE.md has the same modules in the row, in any order."""
+    [told] = [line for line in ARCHITECTURE.read_text("utf-8").splitlines() if line.startswith(f"| {row} |")]
+    modules = told.split("|")[2].partition("(")[0]
+    assert sorted(re.findall(r"`([\w.]+)/?`", modules)) == sorted(LAYERS[row].split())
 
 
 def test_modules_fit_in_a_head():

@@ -278,7 +278,7 @@ class Memory:
         target: str | None = None,
         client: str | None = None,
     ) -> list[Rollup]:
-        """How a target did for each client in each minute, hour or day (UTC) that began in that time."""
+        """How a target did for each client over each route in each minute, hour or day (UTC) that began in that time."""
         with self._database.reading() as connection:
             return rollups.read(connection, grain, since, until, target=target, client=client)
 

@@ -1,4 +1,4 @@
-"""How did a target do for each client, by the minute, the hour and the day?"""
+"""How did a target do for each client over each route, by the minute, the hour and the day?"""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ GRAINS: Mapping[Grain, timedelta] = {
 _GROWTH = 1.1
 _LEAST = 0.0001
 _CLOCKS = ("ttft", "tpot", "total")
+_WHOSE = ("target", "vantage", "client", "route")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def bucket_of(value: float) -> int:
 class Rollup:
     """`n` requests as customers make them, `good` of them answered well, `limited` held back on our own key.
 
-    `passed`: when the last good one was.
+    `passed`: when the last good one was. `route`: `None` where it was not recorded, as it once was not.
     """
 
     grain: Grain
@@ -73,6 +74,7 @@ class Rollup:
     target: str
     vantage: str | None
     client: str
+    route: str | None
     n: int
     good: int
     limited: int
@@ -95,9 +97,9 @@ def roll(connection: Connection, run: str) -> None:
     for row in connection.execute(select(calls).where(unrolled, calls.c.asks.is_(True))):
         for grain, length in GRAINS.items():
             start = EPOCH + (row.at - EPOCH) // length * length
-            groups.setdefault((grain, start, row.target, row.vantage, row.client), []).append(row)
+            groups.setdefault((grain, start, *(getattr(row, name) for name in _WHOSE)), []).append(row)
     for key, rows in groups.items():
-        _add(connection, dict(zip(("grain", "at", "target", "vantage", "client"), key, strict=True)), rows)
+        _add(connection, dict(zip(("grain", "at", *_WHOSE), key, strict=True)), rows)
     connection.execute(update(calls).where(unrolled).values(rolled=True))
 
 
@@ -130,7 +132,9 @@ def read(
     where = [rollups.c.grain == grain, rollups.c.at >= since]
     where += [rollups.c.at < until] if until is not None else []
     where += [rollups.c[name] == value for name, value in named.items() if value is not None]
-    found = connection.execute(select(rollups).where(*where).order_by(rollups.c.at, rollups.c.client))
+    found = connection.execute(
+        select(rollups).where(*where).order_by(rollups.c.at, rollups.c.client, rollups.c.route)
+    )
     return [_rollup(row) for row in found]
 
 
@@ -141,6 +145,7 @@ def _rollup(row: Row[Any]) -> Rollup:
         row.target,
         row.vantage or None,
         row.client,
+        row.route or None,
         row.n,
         row.good,
         row.limited,

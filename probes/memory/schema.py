@@ -12,7 +12,7 @@ from sqlalchemy import Boolean, Column, ForeignKey, ForeignKeyConstraint, Index,
 
 from probes.memory.columns import Count, Document, Measure, Moment, Packed, Words
 
-VERSION = "0002"
+VERSION = "0003"
 
 metadata = MetaData()
 
@@ -133,6 +133,7 @@ rollups = Table(
     Column("target", Words, primary_key=True),
     Column("vantage", Words, primary_key=True),
     Column("client", Words, primary_key=True),
+    Column("route", Words, primary_key=True),
     Column("n", Count, nullable=False),
     Column("good", Count, nullable=False),
     Column("limited", Count, nullable=False),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, func, select, tuple_
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 _MOST, _AT_ONCE = 500, 100
-"""Answers that are looked into: each is unpacked as a whole, in the process that also measures."""
+"""Answers of a route that are looked into: each is unpacked as a whole, in the process that also measures."""
 
 
 def shares(
     connection: Connection, target: str, vantage: str, starts: Sequence[datetime], step: timedelta
-) -> tuple[Share, ...]:
-    """One for each interval, of good answers evenly chosen; none of them where no usage tells of a cache."""
+) -> dict[str, tuple[Share, ...]]:
+    """By route one for each interval, of good answers evenly chosen; without those of which no usage tells of a cache."""
     mine = and_(
         calls.c.target == target,
         calls.c.vantage == vantage,
@@ -32,25 +31,24 @@ def shares(
         calls.c.at >= starts[0],
         calls.c.at < starts[-1] + step,
     )
-    every = -(-(connection.scalar(select(func.count()).where(mine)) or 1) // _MOST)
-    place = func.row_number().over(order_by=calls.c.at).label("place")
-    ranked = select(calls.c.run, calls.c.seq, calls.c.at, place).where(mine).subquery()
-    keys = connection.execute(select(ranked).where(ranked.c.place % every == 0))
-    chosen = {(row.run, row.seq): row.at for row in keys}
-    found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for at, share in _told(connection, chosen):
-        found[(at - starts[0]) // step].append(share)
-    if not found:
-        return ()
-    return tuple(
-        Share(len(of), sum(cached for cached, _ in of), sum(prompt for _, prompt in of))
-        for of in (found[n] for n in range(len(starts)))
-    )
+    place = func.row_number().over(partition_by=calls.c.route, order_by=calls.c.at).label("place")
+    of = func.count().over(partition_by=calls.c.route).label("of")
+    ranked = select(calls.c.run, calls.c.seq, calls.c.at, calls.c.route, place, of).where(mine).subquery()
+    every = (ranked.c.of + _MOST - 1) // _MOST
+    chosen = {
+        (row.run, row.seq): (row.route, (row.at - starts[0]) // step)
+        for row in connection.execute(select(ranked).where(ranked.c.place % every == 0))
+    }
+    found: dict[str, list[Share]] = {}
+    for (route, n), (cached, prompt) in _told(connection, chosen):
+        row = found.setdefault(route, [Share()] * len(starts))
+        row[n] += Share(1, cached, prompt)
+    return {route: tuple(row) for route, row in found.items()}
 
 
 def _told(
-    connection: Connection, chosen: dict[tuple[str, int], datetime]
-) -> Iterator[tuple[datetime, tuple[int, int]]]:
+    connection: Connection, chosen: dict[tuple[str, int], tuple[str, int]]
+) -> Iterator[tuple[tuple[str, int], tuple[int, int]]]:
     keys = list(chosen)
     for n in range(0, len(keys), _AT_ONCE):
         some = tuple_(calls.c.run, calls.c.seq).in_(keys[n : n + _AT_ONCE])

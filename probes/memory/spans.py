@@ -23,7 +23,7 @@ from probes.memory.schema import calls, runs
 from probes.memory.shares import shares
 from probes.memory.troubles import troubles
 from probes.model import Spend
-from probes.span import Cell, Hour, Point, Ran, Share, Span, Strip, Watched
+from probes.span import Cell, Figures, Hour, Point, Ran, Share, Span, Strip, Watched, bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -142,26 +142,51 @@ def _watched(
     since, until = starts[0], starts[-1] + step
     met = sorted(chain(*(cutoffs(each, *seen, since, until) for each in sources)), key=lambda one: one.at)
     wrong, cases = troubles(sources, *seen, since, until)
+    cached = _shares(sources, seen, starts, step)
+    known = {row.route for row in (*figures, *hourly)} | {one.route for one in wrong} | set(cached)
+    routes = known | {one.route for one in met if one.route is not None}
     spends = _spends(sources, seen, since, until)
-    bare = Watched(
+    return Watched(
         target=seen[0],
         vantage=seen[1] or None,
         strips=_strips(figures, starts, step),
-        ttft=_points(figures, "ttft", starts, step),
-        tpot=_points(figures, "tpot", starts, step),
+        figures=tuple(
+            _figures(route, figures, hourly, bound(met, route), cached.get(route, ()), starts, step)
+            for route in sorted(routes or {None}, key=_last_unrecorded)
+        ),
         cutoffs=tuple(met),
-        hours=(),
-        shares=_shares(sources, seen, starts, step),
         spends=tuple(sorted(spends.items())),
         spent=spending.total(spends.values()),
         troubles=wrong,
         cases=cases,
-        answers=sum(row.good for row in figures),
         asked=ran[-1].at if ran else None,
         usually=_usually(ran),
         ran=tuple(ran),
     )
-    return _with_hours(bare, hourly)
+
+
+def _last_unrecorded(route: str | None) -> tuple[bool, str]:
+    return route is None, route or ""
+
+
+def _figures(
+    route: str | None,
+    every: Sequence[Rollup],
+    hourly: Sequence[Rollup],
+    limit: Cutoff | None,
+    cached: tuple[Share, ...],
+    starts: Sequence[datetime],
+    step: timedelta,
+) -> Figures:
+    rows = [row for row in every if row.route == route]
+    return Figures(
+        route,
+        ttft=_points(rows, "ttft", starts, step),
+        tpot=_points(rows, "tpot", starts, step),
+        hours=_hours([row for row in hourly if row.route == route], limit),
+        shares=cached,
+        answers=sum(row.good for row in rows),
+    )
 
 
 def _usually(ran: Sequence[Ran]) -> timedelta | None:
@@ -172,18 +197,26 @@ def _usually(ran: Sequence[Ran]) -> timedelta | None:
     return timedelta(seconds=median(gap.total_seconds() for gap in longer)) if longer else None
 
 
-def _shares(sources: Sources, seen: Seen, starts: Sequence[datetime], step: timedelta) -> tuple[Share, ...]:
-    known = [found for each in sources if (found := shares(each, *seen, starts, step))]
-    return tuple(sum(row, Share()) for row in zip(*known, strict=True))
+def _shares(
+    sources: Sources, seen: Seen, starts: Sequence[datetime], step: timedelta
+) -> dict[str | None, tuple[Share, ...]]:
+    known: defaultdict[str | None, list[tuple[Share, ...]]] = defaultdict(list)
+    for each in sources:
+        for route, found in shares(each, *seen, starts, step).items():
+            known[route].append(found)
+    return {
+        route: tuple(sum(row, Share()) for row in zip(*found, strict=True)) for route, found in known.items()
+    }
 
 
 def _strips(rows: Sequence[Rollup], starts: Sequence[datetime], step: timedelta) -> tuple[Strip, ...]:
-    found: dict[str, list[Cell]] = {}
+    found: dict[tuple[str, str | None], list[Cell]] = {}
     for row in rows:
-        cells = found.setdefault(row.client, [Cell()] * len(starts))
+        cells = found.setdefault((row.client, row.route), [Cell()] * len(starts))
         at = (row.at - starts[0]) // step
         cells[at] += Cell(row.n, row.good, row.limited)
-    return tuple(Strip(client, tuple(cells)) for client, cells in sorted(found.items()))
+    ordered = sorted(found, key=lambda whose: (whose[0], _last_unrecorded(whose[1])))
+    return tuple(Strip(*whose, tuple(found[whose])) for whose in ordered)
 
 
 def _points(
@@ -206,19 +239,18 @@ def _point(samples: rollups.Histogram) -> Point:
     )
 
 
-def _with_hours(watched: Watched, hourly: Sequence[Rollup]) -> Watched:
+def _hours(hourly: Sequence[Rollup], limit: Cutoff | None) -> tuple[Hour, ...]:
     """What it is at each hour of the day, and which answer is then too long."""
     ttft: defaultdict[int, rollups.Histogram] = defaultdict(rollups.Histogram)
     tpot: defaultdict[int, rollups.Histogram] = defaultdict(rollups.Histogram)
     for row in hourly:
         ttft[row.at.hour] += row.ttft
         tpot[row.at.hour] += row.tpot
-    limit = watched.bound()
     hours = []
     for hour in range(24):
         first, each = _point(ttft[hour]), _point(tpot[hour])
         hours.append(Hour(hour, first, each, _longest(limit, first, each)))
-    return replace(watched, hours=tuple(hours) if any(hour.tpot.n for hour in hours) else ())
+    return tuple(hours) if any(hour.tpot.n for hour in hours) else ()
 
 
 def _longest(limit: Cutoff | None, ttft: Point, tpot: Point) -> int | None:

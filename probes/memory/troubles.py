@@ -1,4 +1,4 @@
-"""What is not as it should be, as each case was last asked through each client?"""
+"""What is not as it should be, as each case was last asked through each client over each route?"""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection, Row
 
+_WHOSE = ("case_id", "client", "route")
 _ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WARN)
 
 
@@ -27,7 +28,7 @@ def troubles(
 ) -> tuple[tuple[Trouble, ...], int]:
     """The worst first, without what is accepted; and how many cases there are, good ones too."""
     found = [(each, row) for each in sources for row in _newest(each, target, vantage, since, until)]
-    last: dict[tuple[str, str], datetime] = {}
+    last: dict[tuple[str, str, str], datetime] = {}
     for _, row in found:
         last[_key(row)] = max(row.at, last.get(_key(row), row.at))
     asked: defaultdict[tuple[Connection, str, str], list[Row[Any]]] = defaultdict(list)
@@ -39,35 +40,35 @@ def troubles(
         for one, clients in _troubles(rows, _said(connection, run, case), _codes(connection, run, case)):
             groups[one] += clients
     wrong = [replace(one, clients=tuple(dict.fromkeys(clients))) for one, clients in groups.items()]
-    wrong.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients))
-    return tuple(wrong), len({case for case, _ in last})
+    wrong.sort(key=lambda one: (_ORDER.index(one.verdict), one.case, one.clients, one.route))
+    return tuple(wrong), len({case for case, *_ in last})
 
 
-def _key(row: Row[Any]) -> tuple[str, str]:
+def _key(row: Row[Any]) -> tuple[str, str, str]:
     """Of which the newest counts. What was found of a run as a whole stands until the same is asked again of its suite:
     a comparison with a baseline, whichever, takes the place of all that the one before it found.
     """
     if row.client == NO_CLIENT:
-        return "/".join(row.case_id.split("/")[:2]), NO_CLIENT
-    return row.case_id, row.client
+        return "/".join(row.case_id.split("/")[:2]), NO_CLIENT, row.route
+    return row.case_id, row.client, row.route
 
 
 def _newest(
     connection: Connection, target: str, vantage: str, since: datetime, until: datetime
 ) -> Sequence[Row[Any]]:
-    """The last outcome of each case and client."""
+    """The last outcome of each case and client over each route."""
     mine = and_(
         outcomes.c.target == target, runs.c.vantage == vantage, outcomes.c.at >= since, outcomes.c.at < until
     )
     told = outcomes.join(runs, outcomes.c.run == runs.c.id)
     last = (
-        select(outcomes.c.case_id, outcomes.c.client, func.max(outcomes.c.at).label("at"))
+        select(*(outcomes.c[name] for name in _WHOSE), func.max(outcomes.c.at).label("at"))
         .select_from(told)
         .where(mine)
-        .group_by(outcomes.c.case_id, outcomes.c.client)
+        .group_by(*(outcomes.c[name] for name in _WHOSE))
         .subquery()
     )
-    same = and_(*(outcomes.c[name] == last.c[name] for name in ("case_id", "client", "at")))
+    same = and_(*(outcomes.c[name] == last.c[name] for name in (*_WHOSE, "at")))
     query = select(outcomes).select_from(told.join(last, same)).where(mine)
     return connection.execute(query.order_by(outcomes.c.case_id, outcomes.c.n)).all()
 
@@ -111,6 +112,7 @@ def _trouble(outcome: Row[Any], told: Row[Any], title: str) -> Trouble:
         outcome.run,
         outcome.case_id,
         (),
+        outcome.route,
         told.code,
         Verdict(told.verdict),
         Layer(told.layer),

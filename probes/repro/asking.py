@@ -12,6 +12,7 @@ from probes.conduct import Order, Plan, available, carried_out
 from probes.errors import UsageError
 from probes.kinds import KINDS
 from probes.kinds.reproduction.outcome import KIND
+from probes.kinds.reproduction.study import RAW
 from probes.model import Case, Skipped
 
 if TYPE_CHECKING:
@@ -65,7 +66,10 @@ def digest(told: Told) -> str:
 
 
 def _clients(told: Told, target: Target) -> tuple[Client, ...]:
-    """The one that sent it first, then every one that is the software itself."""
+    """The one that sent it first, then every one that is the software itself; of those that are only asked by name the
+    senders of bytes, which show what a TLS stack does.
+    """
     known = [one for one in config.clients().values() if one.api in {None, target.api}]
     first = [one for one in known if one.name == told.client]
-    return tuple(dict.fromkeys([*first, *(one for one in known if one.kind != "emulated")]))
+    own = [one for one in known if one.kind != "emulated" and (one.kind in RAW or not one.apart)]
+    return tuple(dict.fromkeys([*first, *own]))

@@ -141,7 +141,7 @@ ROWS = {
         (), word="REPRODUCED", code="auth.rejected", confidence=None, headers=(("User-Agent", PYTHON), *PLAIN[:-1], ("Authorization", "Bearer sk-none")),
         says={"because": "to the plain request as well"}, calls=10,
     ),
-    "nothing": Row((), word="NOT REPRODUCED in 6", code="ok", verdict=Verdict.PASS, confidence=None, says={"may differ": "the time"}, calls=10),
+    "nothing": Row((), word="NOT REPRODUCED in ", code="ok", verdict=Verdict.PASS, confidence=None, says={"may differ": "the time"}, calls=10),
     "through the SDK": Row(
         ("ai-crawler-rule",), factor=Factor.USER_AGENT, client="openai-py", headers=(), says={"because": "the word 'OpenAI'"}, calls=40,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_a_database_of_each_schema_is_read(reports, dump):
     raw = sqlite3.connect(reports / "edgeprobe.db")
     raw.executescript(dump.read_text("utf-8"))
     raw.close()
-    with Memory.open() as memory:
+    with Memory.open(now=lambda: NOW + timedelta(days=1)) as memory:
         assert memory.load(run().id) == run()
         assert memory.load(run(suffix="bbbb").id) == run(made=BLOCKED, suffix="bbbb")
         assert (memory.alerts(), memory.undelivered(), memory.turns("smoke-prod")) == (
@@ -58,6 +59,9 @@ def test_a_database_of_each_schema_is_read(reports, dump):
         assert len(memory.history("smoke/completion")) == 4
         record(memory, run(suffix="cccc"))
         assert memory.errors == 0
+        figures = [(row.route, row.n) for row in memory.figures(NOW - timedelta(days=1), grain="day")]
+        known = None if dump.stem < "schema-0003" else "edge"
+        assert figures == [(known, 2), (known, 2), ("edge", 1), ("edge", 1)]
 
 
 def test_each_schema_has_its_dump():

@@ -173,4 +173,4 @@ def test_postgresql_tells_the_same_of_a_week(server, tmp_path):
             told.append(memory.span(SINCE, UNTIL))
             assert memory.errors == 0
     assert told[0] == told[1]
-    assert [len(one.cutoffs) > 0 and len(one.shares) > 0 for one in told[0].watched] == [True]
+    assert [len(one.cutoffs) > 0 and len(one.figures[0].shares) > 0 for one in told[0].watched] == [True]

@@ -13,7 +13,7 @@ from probes.canary import AlertState, Mark
 from probes.memory import Memory
 from probes.memory.spans import step_of
 from probes.model import Attribution, Figure, Finding, Layer, Raised, Spend, Timeline, Verdict, WireError
-from probes.span import Cell, Share, State
+from probes.span import Cell, Cutoff, Share, State, bound
 
 HOUR = timedelta(hours=1)
 
@@ -84,31 +84,32 @@ def test_each_interval_has_its_outcomes(week):
 
 def test_percentiles_say_of_how_many(week):
     """None where nothing was measured, no p90 of a few, no p99 of less than a hundred."""
-    [one] = week.watched
-    assert len(one.ttft) == len(one.tpot) == len(week.starts())
-    known = [point for point in one.tpot if point.n]
+    [of] = week.watched[0].figures
+    assert len(of.ttft) == len(of.tpot) == len(week.starts())
+    known = [point for point in of.tpot if point.n]
     assert known
     assert {point.p50 is None for point in known} == {False}
-    assert all(point.p50 is None for point in one.tpot if not point.n)
-    assert all((point.p90 is None) is (point.n < 10) for point in (*one.ttft, *one.tpot))
-    assert all((point.p99 is None) is (point.n < 100) for point in (*one.ttft, *one.tpot))
+    assert all(point.p50 is None for point in of.tpot if not point.n)
+    assert all((point.p90 is None) is (point.n < 10) for point in (*of.ttft, *of.tpot))
+    assert all((point.p99 is None) is (point.n < 100) for point in (*of.ttft, *of.tpot))
 
 
 def test_the_cutoff_and_what_it_cuts(week):
     """By the newest measurement, at the hour at which a token takes longest; hours with too few samples say nothing."""
     [one] = week.watched
     assert [round(each.seconds) for each in one.cutoffs] == [125] * 5 + [100] * 2
-    assert one.bound() == one.cutoffs[-1]
+    assert bound(one.cutoffs, "edge") == one.cutoffs[-1]
     assert one.cutoffs[-1].at > SHORTENED
-    slowest = one.slowest()
+    [of] = one.figures
+    slowest = of.slowest()
     assert slowest.hour == 16
     assert slowest.tokens == pytest.approx((99.8 - slowest.ttft.p50) / slowest.tpot.p50, abs=1.1)
-    assert [hour.tokens is not None for hour in one.hours] == [hour.tpot.n >= 10 for hour in one.hours]
+    assert [hour.tokens is not None for hour in of.hours] == [hour.tpot.n >= 10 for hour in of.hours]
 
 
 def test_the_share_of_the_cache(week):
     """Before and after a change, by the usage of the answers."""
-    shares = dict(zip(week.starts(), week.watched[0].shares, strict=True))
+    shares = dict(zip(week.starts(), week.watched[0].figures[0].shares, strict=True))
     of = {at > SHORTENED: share.cached / share.prompt for at, share in shares.items() if share.n}
     assert of == {False: 0.6, True: 0.1}
     assert shares[NIGHT[0] + HOUR] == Share()
@@ -188,7 +189,7 @@ def test_a_cutoff_is_what_was_measured_last(clocked, found, seconds):
     known = [each for one in span.watched for each in one.cutoffs]
     assert [each.seconds for each in known] == seconds
     assert {each.case for each in known} <= {NIGHTLY}
-    assert all(one.bound() is None for one in span.watched)
+    assert all(bound(one.cutoffs, of.route) is None for one in span.watched for of in one.figures)
 
 
 def test_what_is_accepted_is_no_trouble(clocked):
@@ -349,7 +350,8 @@ def test_only_readings_that_the_probe_stamped_late_are_left_out(clocked, marks, 
     line = Timeline(upload_start=0.0, headers=0.2, first_token=0.3, last_token=0.5, last_byte=0.5, end=0.5)
     answer = replace(one.exchanges[0], timeline=replace(line, **marks), conditions={"stalls": stalls})
     record(memory, run(calls=(replace(one, exchanges=(answer,)),), findings=(finding("curl"),)))
-    [seen] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    [one] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    [seen] = one.figures
     assert (sum(point.n for point in seen.ttft), sum(point.n for point in seen.tpot)) == n
 
 
@@ -412,3 +414,69 @@ def test_only_what_was_asked_for(clocked):
     own = memory.span(NOW - HOUR, NOW + HOUR, "other")
     assert [one.spent.requests for one in own.watched] == [7]
     assert {mark.text for mark in own.marks} == {"of None", "of other"}
+
+
+def over(route: str, *calls, suffix: str = "aaaa", at=NOW, **more):
+    """A run of one case over a route."""
+    case = replace(run().cases[0], route=route)
+    asked = tuple(replace(each, trial=replace(each.trial, route=route)) for each in calls)
+    return run(at, suffix=suffix, cases=(case,), calls=asked, **more)
+
+
+def test_each_route_has_its_own_figures(clocked):
+    """What is quick and good past the edge makes nothing better over it."""
+    memory, _ = clocked
+    slow = [call("curl", n, total=2.0) for n in range(4)]
+    quick = [call("curl", n, total=0.1) for n in range(4)]
+    record(memory, over("edge", *slow, call("curl", 4, BLOCKED)))
+    record(memory, over("origin", *quick, suffix="bbbb"))
+    rows = memory.figures(NOW - 24 * HOUR, grain="day")
+    assert [(row.route, row.n, row.good, row.total.quantile(1)) for row in rows] == [
+        ("edge", 5, 4, pytest.approx(2.0, rel=0.1)),
+        ("origin", 4, 4, pytest.approx(0.1, rel=0.1)),
+    ]
+    [one] = memory.span(NOW - HOUR, NOW + HOUR).watched
+    assert [(strip.route, strip.whole) for strip in one.strips] == [
+        ("edge", Cell(5, 4)),
+        ("origin", Cell(4, 4)),
+    ]
+    assert [(of.route, of.answers) for of in one.figures] == [("edge", 4), ("origin", 4)]
+
+
+def test_answers_of_each_route_are_looked_into(clocked, monkeypatch):
+    """However they take turns where they are many: a choice of every other one is of both."""
+    memory, _ = clocked
+    monkeypatch.setattr("probes.memory.shares._MOST", 3)
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 5}}
+    calls = []
+    for n in range(12):
+        plain = call("curl", n)
+        told = replace(plain.exchanges[0], facts={"usage": usage})
+        trial = replace(plain.trial, route="origin" if n % 2 else "edge")
+        calls.append(replace(plain, trial=trial, exchanges=(told,)))
+    record(memory, run(calls=tuple(calls)))
+    [one] = memory.span(NOW - HOUR, NOW + HOUR).watched
+    assert {of.route: sum(of.shares, Share()) for of in one.figures} == dict.fromkeys(
+        ("edge", "origin"), Share(3, 15, 30)
+    )
+
+
+def test_a_case_that_passes_past_the_edge_still_fails_over_it(clocked):
+    """The same case, asked again later by another way."""
+    memory, at = clocked
+    record(memory, over("edge", call("curl", made=BLOCKED), findings=(finding("curl", BLOCKED),)))
+    at.now = NOW + HOUR / 60
+    good = over("origin", call("curl"), suffix="bbbb", at=at.now, findings=(finding("curl"),))
+    record(memory, replace(good, findings=(replace(good.findings[0], route="origin"),)))
+    span = memory.span(NOW - HOUR, NOW + HOUR / 30)
+    [one] = span.watched
+    assert [(each.route, each.code) for each in one.troubles] == [("edge", "blocked.client")]
+    assert (span.verdict, one.cases) == (Verdict.FAIL, 1)
+
+
+def test_a_limit_of_one_route_is_none_of_another():
+    """Nor of answers of which it is not recorded how they came."""
+    cut = Cutoff(NOW, NIGHTLY, "edge", 125.0, plain=True)
+    unknown = replace(cut, route=None, seconds=60.0)
+    assert bound((cut, unknown), "edge") == cut
+    assert bound((cut, unknown), "origin") is bound((cut, unknown), None) is None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from probes.canary import About, Alert, AlertKey, AlertState, Mark
 from probes.model import Layer, Spend, Verdict
-from probes.span import Cell, Cutoff, Hour, Point, Ran, Share, Span, Strip, Trouble, Watched
+from probes.span import Cell, Cutoff, Figures, Hour, Point, Ran, Share, Span, Strip, Trouble, Watched
 
 SINCE = datetime(2026, 11, 23, 12, tzinfo=UTC)
 STEP = timedelta(hours=2)
@@ -33,7 +33,7 @@ def point(n: int, scale: float) -> Point:
 
 
 BLOCKED = Trouble(
-    UNTIL - STEP, "20261130-100000-abcd", "smoke/completion", ("openai-py",), "blocked.client", Verdict.FAIL,
+    UNTIL - STEP, "20261130-100000-abcd", "smoke/completion", ("openai-py",), "edge", "blocked.client", Verdict.FAIL,
     Layer.EDGE, "Cloudflare", "1010", "openai-py is refused at the edge",
 )  # fmt: skip
 UNSURE = replace(
@@ -52,19 +52,29 @@ HOURS = tuple(
     )
     for n in range(24)
 )
+FIGURES = Figures(
+    "edge", ttft=tuple(point(n, 0.4) for n in range(84)), tpot=tuple(point(n, 0.02) for n in range(84)),
+    hours=HOURS, shares=tuple(Share(4, 240, 400) for _ in range(84)), answers=4800,
+)  # fmt: skip
 GOOD = Watched(
     target="prod", vantage="fra",
-    strips=(Strip("anthropic-py", cells()), Strip("curl", cells(limited=range(30, 32))), Strip("openai-py", cells(nothing=range(18, 21)))),
-    ttft=tuple(point(n, 0.4) for n in range(84)), tpot=tuple(point(n, 0.02) for n in range(84)),
-    cutoffs=CUTOFFS, hours=HOURS, shares=tuple(Share(4, 240, 400) for _ in range(84)),
+    strips=(Strip("anthropic-py", "edge", cells()), Strip("curl", "edge", cells(limited=range(30, 32))), Strip("openai-py", "edge", cells(nothing=range(18, 21)))),
+    figures=(FIGURES,), cutoffs=CUTOFFS,
     spends=tuple((SINCE.replace(hour=0) + n * DAY, Spend(700, 70_000, 35_000, 0.14)) for n in range(8)),
-    spent=Spend(5600, 560_000, 280_000, 1.12), cases=2, answers=4800, asked=UNTIL - timedelta(minutes=10), usually=timedelta(minutes=30),
+    spent=Spend(5600, 560_000, 280_000, 1.12), cases=2, asked=UNTIL - timedelta(minutes=10), usually=timedelta(minutes=30),
     ran=(*(Ran(f"r{n}", SINCE + n * STEP, "long" if n % 12 == 0 else "smoke") for n in range(84)), Ran("20261130-095000-x7k2", UNTIL - timedelta(minutes=10))),
 )  # fmt: skip
 BAD = replace(
-    GOOD, strips=(*GOOD.strips[:2], Strip("openai-py", cells(failed=range(80, 84), nothing=range(18, 21)))), troubles=(BLOCKED,)
+    GOOD, strips=(*GOOD.strips[:2], Strip("openai-py", "edge", cells(failed=range(80, 84), nothing=range(18, 21)))), troubles=(BLOCKED,)
 )  # fmt: skip
-NOTHING = Watched("prod", None, (), (Point(),) * 84, (Point(),) * 84, (), (), (), (), Spend())
+NOTHING = Watched("prod", None, (), (Figures(None, (Point(),) * 84, (Point(),) * 84),), (), (), Spend())
+ORIGIN = replace(
+    FIGURES, route="origin", ttft=tuple(point(n, 0.2) for n in range(84)), hours=(), shares=(), answers=90
+)
+TWO = replace(
+    BAD, figures=(FIGURES, ORIGIN), strips=(*BAD.strips, Strip("openai-py", "origin", cells()))
+)  # fmt: skip
+"""Over its edge and past it."""
 ALERT = Alert(
     "a1", AlertKey("prod", About.SERVICE, Layer.EDGE, "Cloudflare", "blocked.client"), AlertState.OPEN,
     UNTIL - 4 * STEP, UNTIL - 4 * STEP, UNTIL, title="openai-py is refused at the edge", vendor_code="1010",
@@ -90,10 +100,19 @@ WEEK = span(BAD, alerts=(ALERT,), ended=(OVER,), marks=MARKS)
 def hostile(harm: str) -> Span:
     """With `harm` in every field that holds text."""
     trouble = replace(
-        BLOCKED, run=harm, case=harm, clients=(harm,), code=harm, product=harm, vendor_code=harm, title=harm
+        BLOCKED,
+        run=harm,
+        case=harm,
+        clients=(harm,),
+        route=harm,
+        code=harm,
+        product=harm,
+        vendor_code=harm,
+        title=harm,
     )
     one = replace(
-        BAD, target=harm, vantage=harm, strips=tuple(Strip(f"{n}{harm}", each.cells) for n, each in enumerate(BAD.strips)),
+        BAD, target=harm, vantage=harm, strips=tuple(Strip(f"{n}{harm}", harm, each.cells) for n, each in enumerate(BAD.strips)),
+        figures=(replace(FIGURES, route=harm), replace(FIGURES, route=f"2{harm}")),
         cutoffs=tuple(replace(each, case=harm, route=harm) for each in CUTOFFS), troubles=(trouble,),
         ran=(Ran(harm, SINCE, harm), Ran(harm, UNTIL)),
     )  # fmt: skip

@@ -19,15 +19,19 @@ from spans import (
     BAD,
     BLIND,
     BLOCKED,
+    FIGURES,
     GOOD,
     HOURS,
     MARKS,
     NOTHING,
+    ORIGIN,
     SINCE,
     STEP,
+    TWO,
     UNSURE,
     UNTIL,
     WEEK,
+    cells,
     hostile,
     span,
 )
@@ -35,7 +39,7 @@ from spans import (
 from probes.canary import Mark
 from probes.model import Spend, Verdict
 from probes.reporters.span import page, text, words
-from probes.span import Cell, Cutoff, Point, Span, State, Strip
+from probes.span import Cell, Cutoff, Figures, Point, Span, State, Strip
 
 SAMPLES = Path(__file__).parents[2] / "reports" / "samples"
 
@@ -131,7 +135,7 @@ def test_a_share_is_not_rounded_up(cell, said):
 
 def shapes(cell: Cell) -> list[tuple[str, str, str]]:
     """Of the bars of one interval: class, top and height."""
-    strip = Strip("curl", (cell,) + (Cell(),) * 83)
+    strip = Strip("curl", "edge", (cell,) + (Cell(),) * 83)
     found = Page(written(page.report, span(replace(GOOD, strips=(strip,)))))
     drawn = [
         attrs
@@ -208,7 +212,7 @@ def test_the_axis_of_time_has_labels_to_read_between(whole, labels):
         SINCE,
         SINCE + whole,
         timedelta(minutes=1),
-        (replace(GOOD, strips=(Strip("curl", cells),), ttft=(), tpot=(), shares=()),),
+        (replace(GOOD, strips=(Strip("curl", "edge", cells),), figures=(Figures(None, (), ()),)),),
     )
     found = Page(written(page.report, short))
     assert [data for tag, data in found.texts if tag == "text"] == labels
@@ -224,12 +228,52 @@ def test_whom_a_title_names_is_not_named_before_it():
 
 def test_a_percentile_of_too_few_is_not_there():
     """Neither its line nor its column."""
-    few = replace(GOOD, ttft=(Point(5, 0.4),) * 84, tpot=(Point(),) * 84)
+    few = replace(GOOD, figures=(Figures("edge", (Point(5, 0.4),) * 84, (Point(),) * 84),))
     found = Page(written(page.report, span(few)))
     numbers = json.loads(next(data for tag, data in found.texts if tag == "script" and data.startswith("{")))
     assert [name for name, _ in numbers["charts"][0]["lines"]] == ["p50"]
     assert "TPOT: not measured" in found.text.replace("\n", "")
     assert "p50 400 ms (n 5)" in found.text
+
+
+@pytest.mark.parametrize(
+    ("one", "said", "unsaid"),
+    [
+        (BAD, ["openai-py: ", "TTFT p50 "], ["route"]),
+        (TWO, ["openai-py, route edge: ", "openai-py, route origin: 100 % good", "TTFT route edge: ", "route origin: p50", "is cut over route edge: "], ["not recorded"]),
+        (
+            replace(TWO, figures=(FIGURES, replace(ORIGIN, route=None)), strips=(*BAD.strips, Strip("curl", None, cells()))),
+            ["curl, route edge: ", "curl, route not recorded: 100 % good", "route not recorded: p50"],
+            ["origin"],
+        ),
+    ],
+    ids=["one", "two", "from before routes were recorded"],
+)  # fmt: skip
+def test_a_figure_names_its_route_where_there_are_several(one, said, unsaid):
+    """And never mixes them."""
+    told = one_line(text.report, span(one))
+    assert [each for each in said if each not in told] == []
+    assert [each for each in unsaid if each in told] == []
+    assert "&#92;" not in written(text.markdown, span(one))  # each in a line of its own
+
+
+def test_each_route_has_its_plots():
+    """Clock by clock, one below the other, each under its name."""
+    found = Page(written(page.report, span(TWO)))
+    plots = [attrs["data-label"] for _, attrs in found.tags if "data-label" in attrs]
+    assert plots == [
+        "TTFT, route edge", "TTFT, route origin", "TPOT, route edge", "TPOT, route origin",
+        "Cutoff over time, route edge", "Cache, route edge",
+    ]  # fmt: skip
+    assert "openai-py, route origin 100 % good" in " ".join(found.text.split())
+    assert "smoke/completion, route edge" in found.text
+    alone = Page(written(page.report, WEEK))
+    assert [a["data-label"] for _, a in alone.tags if "data-label" in a] == [
+        "TTFT",
+        "TPOT",
+        "Cutoff over time",
+        "Cache",
+    ]
 
 
 def test_the_cliff_needs_both_its_figures():
@@ -238,9 +282,17 @@ def test_the_cliff_needs_both_its_figures():
     assert said in one_line(page.report, span(GOOD))
     assert said in one_line(text.report, span(GOOD))
     gone = replace(GOOD, cutoffs=(*GOOD.cutoffs, replace(GOOD.cutoffs[0], seconds=None, held=150.0)))
-    slow = replace(GOOD, hours=tuple(replace(hour, tokens=None) for hour in HOURS))
+    slow = replace(
+        GOOD, figures=(replace(FIGURES, hours=tuple(replace(hour, tokens=None) for hour in HOURS)),)
+    )
     streams = replace(GOOD, cutoffs=tuple(replace(each, plain=False) for each in GOOD.cutoffs))
-    for one in (gone, slow, streams, replace(GOOD, cutoffs=()), replace(GOOD, hours=())):
+    for one in (
+        gone,
+        slow,
+        streams,
+        replace(GOOD, cutoffs=()),
+        replace(GOOD, figures=(replace(FIGURES, hours=()),)),
+    ):
         for report in (page.report, text.report, text.markdown):
             assert "is cut: " not in one_line(report, span(one))
 

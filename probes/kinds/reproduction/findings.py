@@ -97,7 +97,7 @@ def unfinished(study: Study, found: Found) -> Finding:
         title="Reproduced; which part of the request makes it fail is not isolated",
         observed=Observed(tally.k, tally.n), confidence=Confidence.LOW, evidence=evidence(study),
         reason=Reason(reason) if reason in set(Reason) else Reason.MIXED,
-        next_test="the same again with a larger budget (--set budget=120)",
+        next_test="the same request with half of these suspects left out by hand",
     )  # fmt: skip
 
 

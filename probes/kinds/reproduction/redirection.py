@@ -68,7 +68,7 @@ def _finding(study: Study, failing: Question, there: Question | None, met: Excha
         study.case, "redirected", met, verdict=Verdict.FAIL, detail=tuple(rows), observed=Observed(tally.k, tally.n),
         title=f"The API's address redirects ({met.status}), and clients lose the request on the way",
         confidence=Confidence.HIGH, who_acts=WhoActs.CUSTOMER, advice=advice, evidence=evidence(study),
-        next_test=None if there is not None else f"the same request to {to}",
+        next_test=None if there is not None else "the same request to the address that it is sent on to",
         variant=met.id, reproduce=reproduced(study, failing),
     )  # fmt: skip
 

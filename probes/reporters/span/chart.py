@@ -48,11 +48,11 @@ def percentiles(title: str, said: str, unit: Unit, span: Span, points: Sequence[
 def figure(chart: Chart, number: int, place: str, span: Span) -> Iterator[str]:
     """`number` is that of the page's charts, `place` names those that are read together."""
     yield "<figure>"
-    yield f"<figcaption><strong>{chart.title}</strong>: {text(chart.said)}</figcaption>"
+    yield f"<figcaption><strong>{text(chart.title)}</strong>: {text(chart.said)}</figcaption>"
     if any(chart.n):
         what = "an interval's figures" if chart.whole else "a measurement"
         rest = f"point at the plot, or go through it by the arrow keys, for {what}"
-        yield f'<div class="plot" data-chart="{number}" data-place="{place}" data-label="{chart.title}"></div>'
+        yield f'<div class="plot" data-chart="{number}" data-place="{place}" data-label="{text(chart.title)}"></div>'
         yield f'<p class="readout" data-rest="{rest}">{rest}</p>'
         yield from _table(chart, span)
     yield "</figure>"

@@ -22,6 +22,7 @@ from probes.reporters.span.words import (
     lately,
     mark,
     name,
+    over,
     ran,
     verdict_of,
     when,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from probes.model import Verdict
-    from probes.span import Span, Watched
+    from probes.span import Figures, Span, Watched
 
 SCRIPT = "span.js"
 _LISTED = 12
@@ -98,9 +99,8 @@ def _troubles(span: Span) -> Iterator[str]:
     yield "<tbody>"
     for one in span.watched:
         for trouble in one.troubles:
-            where = (
-                f"{text(one.target)}: {text(trouble.case)}" if len(span.watched) > 1 else text(trouble.case)
-            )
+            case = _title(trouble.case, one, trouble.route)
+            where = text(f"{one.target}: {case}" if len(span.watched) > 1 else case)
             said = f'{text(found(trouble))} <span class="soft">{when(trouble.at)} · edgeprobe report {text(trouble.run)}</span>'
             yield (
                 f'<tr><td>{_verdict(trouble.verdict)}</td><td class="parts">{where}</td>'
@@ -144,7 +144,7 @@ def _target(one: Watched, number: int, span: Span, charts: list[Chart]) -> Itera
     yield f"<h2>{text(name(one))}</h2>"
     yield "<h3>Outcomes by client</h3>"
     if one.strips:
-        yield from strips(span, one.strips)
+        yield from strips(span, one)
     else:
         yield "<p>Nobody asked as a customer does: nothing is known.</p>"
     yield "<h3>Speed</h3>"
@@ -152,24 +152,16 @@ def _target(one: Watched, number: int, span: Span, charts: list[Chart]) -> Itera
     for chart in _speeds(one, span):
         yield from figure(chart, len(charts), place, span)
         charts.append(chart)
-    cut = Chart(
-        "Cutoff over time",
-        "at which age an answer was cut, by each measurement",
-        "s",
-        tuple(each.at for each in one.cutoffs),
-        (("cutoff", tuple(each.seconds for each in one.cutoffs)),),
-        tuple(each.n for each in one.cutoffs),
-        whole=False,
-    )
     yield from cutoff_section(one)
-    if sum(each.seconds is not None for each in one.cutoffs) > 1:
-        yield from figure(cut, len(charts), place, span)
-        charts.append(cut)
+    for chart in _cutoffs(one):
+        yield from figure(chart, len(charts), place, span)
+        charts.append(chart)
     yield from cliff_section(one)
     yield "<h3>Share of the prompt from the cache</h3>"
-    cache = _cache(one, span)
-    yield from figure(cache, len(charts), place, span)
-    charts.append(cache)
+    for of in one.figures:
+        cache = _cache(one, of, span)
+        yield from figure(cache, len(charts), place, span)
+        charts.append(cache)
     yield from spend_section(one)
     yield "</section>"
 
@@ -180,28 +172,54 @@ def _of_line(kind: str, line: str) -> str:
 
 
 def _speeds(one: Watched, span: Span) -> Iterator[Chart]:
+    """One route below the other, clock by clock."""
     starts = span.starts()
-    yield percentiles("TTFT", lately(one.ttft, starts, span.step), "s", span, one.ttft)
-    yield percentiles("TPOT", lately(one.tpot, starts, span.step, " a token"), "s/token", span, one.tpot)
+    for of in one.figures:
+        said = lately(of.ttft, starts, span.step)
+        yield percentiles(_title("TTFT", one, of.route), said, "s", span, of.ttft)
+    for of in one.figures:
+        said = lately(of.tpot, starts, span.step, " a token")
+        yield percentiles(_title("TPOT", one, of.route), said, "s/token", span, of.tpot)
 
 
-def _cache(one: Watched, span: Span) -> Chart:
-    shares = one.shares
+def _title(what: str, one: Watched, route: str | None) -> str:
+    """With the route where there are several."""
+    return ", ".join(filter(None, (what, over(one, route))))
+
+
+def _cutoffs(one: Watched) -> Iterator[Chart]:
+    """Where there is more than one to draw."""
+    for route in dict.fromkeys(each.route for each in one.cutoffs):
+        mine = [each for each in one.cutoffs if each.route == route]
+        if sum(each.seconds is not None for each in mine) > 1:
+            yield Chart(
+                _title("Cutoff over time", one, route),
+                "at which age an answer was cut, by each measurement",
+                "s",
+                tuple(each.at for each in mine),
+                (("cutoff", tuple(each.seconds for each in mine)),),
+                tuple(each.n for each in mine),
+                whole=False,
+            )
+
+
+def _cache(one: Watched, of: Figures, span: Span) -> Chart:
+    shares = of.shares
     values = tuple(100 * each.cached / each.prompt if each.prompt else None for each in shares)
     n, prompt = sum(each.n for each in shares), sum(each.prompt for each in shares)
     said = "not known: no usage tells of a cache"
     if prompt:
         cached = sum(each.cached for each in shares)
-        some = f"{n:,} of {one.answers:,} answers, evenly chosen" if n < one.answers else count(n, "answer")
+        some = f"{n:,} of {of.answers:,} answers, evenly chosen" if n < of.answers else count(n, "answer")
         said = f"{100 * cached / prompt:.0f} % of {prompt:,} prompt tokens, by the usage of {some}"
-    starts = tuple(span.starts()) if shares else ()
-    return Chart("Cache", said, "%", starts, (("share", values),), tuple(each.n for each in shares))
+    starts, title = tuple(span.starts()) if shares else (), _title("Cache", one, of.route)
+    return Chart(title, said, "%", starts, (("share", values),), tuple(each.n for each in shares))
 
 
 # --- the end ---------------------------------------------------------------------------------------------
 
 _TERMS = (
-    ("TTFT", "Time to the first token, of good answers: until then a user looks at nothing. Over all suites, routes and clients of the target."),
+    ("TTFT", "Time to the first token, of good answers: until then a user looks at nothing. Over all suites and clients of the target, each route apart."),
     ("TPOT", "Time per output token after the first, by the tokens that the usage counts."),
     ("good", "Of the requests that a customer could have made. What fails is asked again at once, so an outage weighs more here than in time."),
     ("percentile", "From a histogram whose steps are a tenth apart: a figure is at most a tenth too high, never too low."),

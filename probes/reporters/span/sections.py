@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from probes.reporters.figures import text
 from probes.reporters.frame import heads
-from probes.reporters.span.words import UNKNOWN, cliff, clock, cutoff, spent, tokens, when
+from probes.reporters.span.words import UNKNOWN, cliff, clock, cutoff, newest, over, spent, tokens, when
 from probes.reporters.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from probes.model import Spend
-    from probes.span import Watched
+    from probes.span import Figures, Watched
 
 _DAYS = 8
 """That are shown without being unfolded."""
@@ -25,26 +25,30 @@ def cutoff_section(one: Watched) -> Iterator[str]:
     if not one.cutoffs:
         yield "<p>Not measured in this time; <code>edgeprobe run long</code> does.</p>"
         return
-    newest = {(each.case, each.route): each for each in one.cutoffs}
-    for each in newest.values():
+    for each in newest(one):
         where = f"{each.case}{f', route {each.route}' if each.route else ''}"
         yield f'<p>{cutoff(each)} <span class="soft">{text(where)}, {when(each.at)} UTC</span></p>'
 
 
 def cliff_section(one: Watched) -> Iterator[str]:
-    """Hour by hour the longest answer that is not cut."""
-    said = cliff(one)
-    if said is None:
-        return
-    yield "<h3>The longest answer that comes through without streaming</h3>"
-    yield f"<p>{text(said)}</p>"
-    top = max(hour.tokens or 0 for hour in one.hours) or 1
+    """Hour by hour the longest answer that is not cut, over each route of which that is known."""
+    known = [(of, said) for of in one.figures if (said := cliff(one, of))]
+    if known:
+        yield "<h3>The longest answer that comes through without streaming</h3>"
+    for of, said in known:
+        yield f"<p>{text(said)}</p>"
+        yield from _hours(one, of)
+
+
+def _hours(one: Watched, of: Figures) -> Iterator[str]:
+    top = max(hour.tokens or 0 for hour in of.hours) or 1
     yield "<details>"
-    yield "<summary>Hour by hour, over the last 7 days</summary>"
+    where = f", {route}" if (route := over(one, of.route)) else ""
+    yield f"<summary>Hour by hour, over the last 7 days{text(where)}</summary>"
     yield '<table class="phases hours">'
     yield heads("hour (UTC)", '<span class="unseen">tokens, drawn</span>', "tokens", "TPOT p50", "n")
     yield "<tbody>"
-    for hour in one.hours:
+    for hour in of.hours:
         if hour.tokens is None:
             said = "nothing measured" if not hour.tpot.n else "too few samples"
             yield f'<tr><th scope="row">{clock(hour.hour)}</th><td colspan="3">{said}</td><td>{hour.tpot.n:,}</td></tr>'

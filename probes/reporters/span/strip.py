@@ -6,14 +6,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from probes.reporters.figures import text
-from probes.reporters.span.words import good_share, interval, outcome
+from probes.reporters.span.words import good_share, interval, outcome, whose, worst_first
 from probes.span import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from probes.span import Cell, Span, Strip
+    from probes.span import Cell, Span, Watched
 
 KEY = (
     ("good", "▄", "all good"),
@@ -31,17 +31,17 @@ _LETTER = 2.2
 """Percent of the width of a phone."""
 
 
-def strips(span: Span, found: tuple[Strip, ...]) -> Iterator[str]:
+def strips(span: Span, one: Watched) -> Iterator[str]:
     """The worst first."""
-    ordered = sorted(found, key=lambda strip: (-strip.whole.failing, strip.client))
     yield '<div class="strips">'
     yield from _numbers(span)
-    for strip in ordered:
+    for strip in worst_first(one):
+        who = text(whose(one, strip))
         said = f"{good_share(strip.whole)}: {outcome(strip.whole)}"
         blank = sum(cell.state is State.NOTHING for cell in strip.cells)
         gaps = f"; nothing in {blank} of {len(strip.cells)} intervals" if blank else ""
-        yield f'<p class="who">{text(strip.client)} <span class="soft">{said}{gaps}</span></p>'
-        yield f'<svg class="strip" role="img" aria-label="{text(strip.client)}: {said}{gaps}">'
+        yield f'<p class="who">{who} <span class="soft">{said}{gaps}</span></p>'
+        yield f'<svg class="strip" role="img" aria-label="{who}: {said}{gaps}">'
         for at, cell in zip(span.starts(), strip.cells, strict=True):
             yield _cell(cell, (at - span.since) / span.step, len(strip.cells), interval(at, span.step))
         yield from _marks(span)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from probes.reporters.console import Page
 from probes.reporters.markdown import inert
 from probes.reporters.span.words import (
+    UNKNOWN,
     about,
     clients,
     cliff,
@@ -21,18 +22,22 @@ from probes.reporters.span.words import (
     lately,
     mark,
     name,
+    newest,
     outcome,
+    over,
     ran,
     spent,
     verdict_of,
     when,
+    whose,
+    worst_first,
 )
 from probes.reporters.words import GLYPHS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from probes.span import Span, Strip, Watched
+    from probes.span import Figures, Span, Watched
 
 _MARKS, _TROUBLES = 20, 20
 """The newest, and the worst of each target."""
@@ -64,8 +69,8 @@ def markdown(span: Span, out: TextIO) -> None:
     for one in span.watched:
         lines += ["", f"### {inert(name(one))}", "", "| client | good | in numbers |", "|---|---|---|"]
         lines += [
-            f"| {inert(strip.client)} | {good_share(strip.whole)} | {outcome(strip.whole)} |"
-            for strip in _worst_first(one)
+            f"| {inert(whose(one, strip))} | {good_share(strip.whole)} | {outcome(strip.whole)} |"
+            for strip in worst_first(one)
         ]
         lines += [
             "",
@@ -86,7 +91,10 @@ def _now(span: Span) -> Iterator[tuple[str, str]]:
         for trouble in one.troubles[:_TROUBLES]:
             named = any(client in trouble.title for client in trouble.clients)
             who = "" if named or not trouble.clients else f"{clients(trouble.clients)}: "
-            yield str(trouble.verdict), f"{one.target}: {who}{found(trouble)}; edgeprobe report {trouble.run}"
+            yield (
+                str(trouble.verdict),
+                f"{one.target}{_over(one, trouble.route)}: {who}{found(trouble)}; edgeprobe report {trouble.run}",
+            )
         if (rest := len(one.troubles) - _TROUBLES) > 0:
             yield "more", f"{one.target}: {count(rest, 'trouble')}; --html FILE shows all"
 
@@ -96,23 +104,36 @@ def _rows(one: Watched, span: Span) -> Iterator[tuple[str, str]]:
     yield "asked", last_asked(one, span.until)
     yield "runs", ran(one)
     if one.strips:
-        yield "clients", "\n".join(_client(strip) for strip in _worst_first(one))
-    yield "TTFT", lately(one.ttft, starts, span.step)
-    yield "TPOT", lately(one.tpot, starts, span.step, " a token")
-    newest = {(each.case, each.route): each for each in one.cutoffs}
-    for each in newest.values():
-        yield "cutoff", f"{cutoff(each)}, {when(each.at)} UTC"
-    if said := cliff(one):
-        yield "cliff", said
-    if prompt := sum(each.prompt for each in one.shares):
-        cached, n = sum(each.cached for each in one.shares), sum(each.n for each in one.shares)
-        yield "cached", f"{100 * cached / prompt:.0f} % of the prompt (n {n:,})"
+        yield (
+            "clients",
+            "\n".join(
+                f"{whose(one, strip)}: {good_share(strip.whole)} ({outcome(strip.whole)})"
+                for strip in worst_first(one)
+            ),
+        )
+    yield from _each("TTFT", one, lambda of: lately(of.ttft, starts, span.step))
+    yield from _each("TPOT", one, lambda of: lately(of.tpot, starts, span.step, " a token"))
+    for each in newest(one):
+        yield "cutoff", f"{cutoff(each)}{_over(one, each.route)}, {when(each.at)} UTC"
+    for of in one.figures:
+        if said := cliff(one, of):
+            yield "cliff", said
+    if any(each.prompt for of in one.figures for each in of.shares):
+        yield from _each("cached", one, _cached)
     yield "spent", spent(one.spent)
 
 
-def _client(strip: Strip) -> str:
-    return f"{strip.client}: {good_share(strip.whole)} ({outcome(strip.whole)})"
+def _each(label: str, one: Watched, say: Callable[[Figures], str]) -> Iterator[tuple[str, str]]:
+    """A row for each route."""
+    for of in one.figures:
+        yield label, ": ".join(filter(None, (over(one, of.route), say(of))))
 
 
-def _worst_first(one: Watched) -> list[Strip]:
-    return sorted(one.strips, key=lambda strip: (-strip.whole.failing, strip.client))
+def _over(one: Watched, route: str | None) -> str:
+    return f", {where}" if (where := over(one, route)) else ""
+
+
+def _cached(of: Figures) -> str:
+    prompt = sum(each.prompt for each in of.shares)
+    cached, n = sum(each.cached for each in of.shares), sum(each.n for each in of.shares)
+    return f"{100 * cached / prompt:.0f} % of the prompt (n {n:,})" if prompt else UNKNOWN

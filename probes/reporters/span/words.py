@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from probes.canary import About, Severity
 from probes.model import Verdict
 from probes.reporters.words import duration
+from probes.span import bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from probes.canary import Alert, Mark
     from probes.model import Spend
-    from probes.span import Cell, Cutoff, Point, Span, Trouble, Watched
+    from probes.span import Cell, Cutoff, Figures, Point, Span, Strip, Trouble, Watched
 
 _NAMED = 4
 UNKNOWN = "not known"
@@ -84,6 +85,26 @@ def found(trouble: Trouble) -> str:
 
 def name(one: Watched) -> str:
     return f"{one.target}, seen from {one.vantage}" if one.vantage else one.target
+
+
+def over(one: Watched, route: str | None) -> str:
+    """What is of one route of several; nothing of the only one."""
+    if len(one.figures) == 1:
+        return ""
+    return f"route {route}" if route is not None else "route not recorded"
+
+
+def whose(one: Watched, strip: Strip) -> str:
+    return ", ".join(filter(None, (strip.client, over(one, strip.route))))
+
+
+def worst_first(one: Watched) -> list[Strip]:
+    return sorted(one.strips, key=lambda strip: (-strip.whole.failing, strip.client))
+
+
+def newest(one: Watched) -> list[Cutoff]:
+    """As each case last measured it over each route."""
+    return list({(each.case, each.route): each for each in one.cutoffs}.values())
 
 
 def last_asked(one: Watched, until: datetime) -> str:
@@ -156,14 +177,15 @@ def cutoff(one: Cutoff) -> str:
     return f"{kind} is cut after {one.seconds:.1f}{off} s (n {one.n})"
 
 
-def cliff(one: Watched) -> str | None:
+def cliff(one: Watched, of: Figures) -> str | None:
     """From how many tokens on an answer is lost at the worst hour; only where both speed and limit were measured."""
-    hour, limit = one.slowest(), one.bound()
+    hour, limit = of.slowest(), bound(one.cutoffs, of.route)
     if hour is None or hour.tokens is None or limit is None or limit.seconds is None:
         return None
+    where = f" over {route}" if (route := over(one, of.route)) else ""
     return (
         f"At the slowest hour of the last 7 days, {clock(hour.hour)} UTC, a non-streaming answer above "
-        f"{tokens(hour.tokens)} tokens is cut: {duration(hour.tpot.p50 or 0.0)} a token (p50, n {hour.tpot.n:,}), and the limit "
+        f"{tokens(hour.tokens)} tokens is cut{where}: {duration(hour.tpot.p50 or 0.0)} a token (p50, n {hour.tpot.n:,}), and the limit "
         f"is {limit.seconds:.1f} s ({limit.case}, measured {when(limit.at)} UTC)."
     )
 
