@@ -350,7 +350,8 @@ def test_only_readings_that_the_probe_stamped_late_are_left_out(clocked, marks, 
     line = Timeline(upload_start=0.0, headers=0.2, first_token=0.3, last_token=0.5, last_byte=0.5, end=0.5)
     answer = replace(one.exchanges[0], timeline=replace(line, **marks), conditions={"stalls": stalls})
     record(memory, run(calls=(replace(one, exchanges=(answer,)),), findings=(finding("curl"),)))
-    [seen] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    [one] = memory.span(NOW - HOUR, NOW + timedelta(minutes=2)).watched
+    [seen] = one.figures
     assert (sum(point.n for point in seen.ttft), sum(point.n for point in seen.tpot)) == n
 
 
