@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from probes.complaint import reference
 from probes.model import BODY_HEAD, Ask, Dial
 from probes.spellings import pattern, piece_at_end, piece_at_start, spellings
 
@@ -151,7 +152,14 @@ class Redactor:
             edits = {name: value and self._header(name, value) for name, value in request.edits.items()}
             return replace(request, edits=edits)
         path, body = self.text(request.path), self.data(request.body)
-        return replace(request, path=path, headers=self._pairs(request.headers), body=body)
+        headers = tuple(
+            (
+                self.text(name),
+                self.text(value) if _only_names(value, request.secrets) else self._header(name, value),
+            )
+            for name, value in request.headers
+        )
+        return replace(request, path=path, headers=headers, body=body)
 
     def _exchange(self, exchange: Exchange) -> Exchange:
         sent, error, attribution = exchange.request, exchange.error, exchange.attribution
@@ -228,6 +236,16 @@ class Redactor:
     def _without_piece_at_start(self, text: str) -> str:
         ends = [at for spelling in self._spellings if (at := piece_at_start(spelling, text)) is not None]
         return REDACTED + text[max(ends) :] if ends else text
+
+
+def _only_names(value: str, variables: Iterable[str]) -> bool:
+    """Whether what is secret in a header's value is all named by variables, beside a scheme or the names of cookies."""
+    known = "|".join(re.escape(reference(name)) for name in variables)
+    one = rf"(?:{known})"
+    return (
+        bool(known)
+        and re.fullmatch(rf"(?:[A-Za-z]+ )?{one}|[^\s=;]+={one}(?:; ?[^\s=;]+={one})*", value) is not None
+    )
 
 
 def _without_cookie_values(value: str, *, attributes: bool) -> str:

@@ -34,8 +34,8 @@ def reproducible(findings: Sequence[Finding], calls: Sequence[Call], cases: Sequ
     """The findings, those that fail with a command each, as far as any request can show them."""
     return [
         finding
-        if name is None or finding.reproduce is not None
-        else replace(finding, reproduce=_reproduce(finding, name, calls, cases))
+        if name is None or (finding.reproduce is not None and len(finding.reproduce.command) <= LONGEST)
+        else replace(finding, reproduce=_reproduce(finding, name, calls, cases) or finding.reproduce)
         for finding, name in zip(findings, names(findings), strict=True)
     ]
 

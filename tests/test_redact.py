@@ -354,3 +354,23 @@ def test_a_hostile_body_costs_little(body):
         REDACTOR.data(data, cut_start=True, cut_end=True)
         taken.append(time.perf_counter() - start)
     assert min(taken) < 0.1
+
+
+NAMED = {
+    "a key": ("Authorization", "Bearer {env:MINE}", True),
+    "cookies": ("Cookie", "a={env:MINE}; b={env:MINE}", True),
+    "a whole value": ("X-Tenant", "{env:MINE}", True),
+    "a secret beside it": ("Authorization", "Bearer {env:MINE}hunter2", False),
+    "a cookie beside it": ("Cookie", "a={env:MINE}; b=hunter2", False),
+    "a variable of nobody": ("X-Tenant", "{env:OTHER}", False),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "kept"), NAMED.values(), ids=NAMED)
+def test_a_variable_is_no_secret(name, value, kept):
+    """Of a request that was told: its name stays where nothing else in a secret header is secret."""
+    raw = model.Raw("POST", "/x", ((name, value),), secrets=("MINE",))
+    call = model.Call("c", "s/k", model.Trial("x", "curl", "edge", raw), 0)
+    [(_, said)] = Redactor([], ["x-tenant"]).call(call).trial.request.headers
+    assert (said == value) == kept
+    assert "hunter2" not in said

@@ -115,6 +115,16 @@ def test_a_command_that_is_too_long_lies_in_the_bundle():
     assert len(told(finding, calls, run.cases).body) > 10_000
 
 
+def test_a_flows_own_command_that_is_too_long_lies_in_the_bundle():
+    """As the request of the finding, which nobody ran from there."""
+    run = lab_run("smoke", "ai-crawler-rule")
+    finding = next(finding for finding in failing(run) if finding.kind == "completion")
+    own = replace(finding, reproduce=Reproduce("curl " + "x" * 2_000, verified=True))
+    [shown] = reproducible([own], run.calls, run.cases)
+    assert len(shown.reproduce.command) < 2_000
+    assert not shown.reproduce.verified
+
+
 def test_names_tell_findings_apart():
     """Alike ones are numbered, and a name holds nothing that a shell or a file system minds."""
     odd = Finding("blocked", Verdict.FAIL, "s/k/a=$(id) b/../c", "k", client="x y", route="edge")

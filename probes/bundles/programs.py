@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes import complaint
+from probes.model import Factor, Layer
 from probes.redact import safe_text
 from probes.reproducers import FOLDER, names, told
 from probes.written import as_curl, as_node, as_python, as_sdk
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _INLINE = 16 * 1024
 """Bytes of a body that are written into a program."""
+
+
+_NOT_RUN = "not run"
+_OVER_1_1 = frozenset({".cjs", ".sdk.py", ".sdk.mjs"})
 
 
 class Reproducer(NamedTuple):
@@ -52,15 +57,12 @@ def _files(finding: Finding, name: str, said: Told | None) -> Iterator[tuple[str
         own = as_curl(said, body_file=body)
     about = [safe_text(finding.title), *(f"needs {variable}" for variable in said.secrets)] if said else []
     if own is not None:
-        yield (
-            f"{name}.sh",
-            "\n".join(
-                ["#!/bin/sh", *(f"# {line}" for line in about), 'cd "$(dirname "$0")" || exit', own, ""]
-            ),
-        )
+        run = finding.reproduce is not None and finding.reproduce.verified
+        notes = [f"# {line}" for line in [*about, *([] if run else [_NOT_RUN])]]
+        yield f"{name}.sh", "\n".join(["#!/bin/sh", *notes, 'cd "$(dirname "$0")" || exit', own, ""])
     if said is None:
         return
-    programs = {
+    programs: dict[str, str | None] = {
         ".py": as_python(said, body_file=body),
         ".cjs": as_node(said, body_file=body),
         ".sdk.py": None if body else as_sdk(said),
@@ -68,8 +70,29 @@ def _files(finding: Finding, name: str, said: Told | None) -> Iterator[tuple[str
     }
     for suffix, code in programs.items():
         mark = "#" if suffix.endswith(".py") else "//"
-        if code is not None:
-            yield f"{name}{suffix}", "".join(f"{mark} {line}\n" for line in about) + code
+        if code is not None and _shows(suffix, finding, said):
+            yield f"{name}{suffix}", "".join(f"{mark} {line}\n" for line in [*about, _NOT_RUN]) + code
     if body is not None:
         yield body, said.body
     yield f"{name}.json", json.dumps(complaint.to_document(said), indent=1) + "\n"
+
+
+def _shows(suffix: str, finding: Finding, said: Told) -> bool:
+    """Whether the program has what makes it fail, where that is no part of the request's bytes."""
+    client = said.client or ""
+    if finding.layer is Layer.CLIENT or finding.factor is Factor.TLS:
+        return suffix in _same_software(client, own_calls=finding.layer is Layer.CLIENT)
+    if finding.factor is Factor.CONNECTION:  # each program has a fresh one
+        return False
+    if finding.factor is Factor.HTTP_VERSION and said.http_version == "2":
+        return suffix not in _OVER_1_1
+    return not (finding.factor is Factor.ROUTE and said.proxy and suffix == ".cjs")
+
+
+def _same_software(client: str, *, own_calls: bool) -> frozenset[str]:
+    """Programs that run on what the client runs on; of `own_calls` only its own calls."""
+    if client in {"openai-py", "anthropic-py"}:
+        return frozenset({".sdk.py"} if own_calls else {".sdk.py", ".py"})
+    if client == "httpx" and not own_calls:
+        return frozenset({".py"})
+    return frozenset({".cjs"}) if client == "node" and not own_calls else frozenset()

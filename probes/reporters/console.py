@@ -13,7 +13,18 @@ from probes.model import Verdict
 from probes.redact import safe_text
 from probes.reporters.picture import picture
 from probes.reporters.tracks import by_id
-from probes.reporters.words import GLYPHS, commands, folded, heading, rows, skips, summary, tagged, told_once
+from probes.reporters.words import (
+    CODE,
+    GLYPHS,
+    commands,
+    folded,
+    heading,
+    rows,
+    skips,
+    summary,
+    tagged,
+    told_once,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,9 +105,14 @@ class Page:
                 self.drawing(drawn)
                 drawn = []
         for label, command, note in commands(finding):
-            self.command(label, command)
-            if note:
-                self.row("", f"({note})")
+            if not command:
+                self.row(label, f"({note})")
+            elif label == CODE:
+                self.program(label, command, note)
+            else:
+                self.command(label, command)
+                if note:
+                    self.row("", f"({note})")
 
     def heading(self, title: Text, tag: str) -> None:
         """`title` with `tag` at the right end of its line, or below it where it does not fit."""
@@ -127,6 +143,12 @@ class Page:
 
     def command(self, label: str, command: str) -> None:
         """A shell command that can be copied: continued by backslashes, a word never broken."""
-        for number, line in enumerate(folded(self.clean(command), self._console.width - _INDENT)):
+        for number, line in enumerate(map(self.clean, folded(command, self._console.width - _INDENT))):
             lead = f"  {label if number == 0 else '':<{_INDENT - 3}} "
             self._console.print(Text(lead, style="dim").append(line, style="not dim"), soft_wrap=True)
+
+    def program(self, label: str, code: str, note: str) -> None:
+        """From the first column on, since Python takes it from no other; no line is broken."""
+        self.row(label, f"({note})")
+        for line in folded(code, WIDTH):
+            self._console.print(Text(self.clean(line)), soft_wrap=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
-from probes.redact import safe_text
 from probes.reporters.assets import scripts
 from probes.reporters.axes import plots, tracks
 from probes.reporters.calls import MARKS, by_case, call_section
@@ -120,8 +119,9 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
         form = "<pre>{}</pre>" if label == AXIS else "{}"
         yield f"<dt>{text(label)}</dt><dd>{form.format(lines(said))}</dd>"
     for label, command, note in commands(finding):
-        folds = "\n".join(map(text, folded(safe_text(command), _WIDTH)))
-        yield f"<dt>{label}</dt><dd><pre>{folds}</pre>{f'({note})' if note else ''}</dd>"
+        folds = "\n".join(text(line) for line in folded(command, _WIDTH))
+        pre = f"<pre>{folds}</pre>" if command else ""
+        yield f"<dt>{label}</dt><dd>{pre}{f'({text(note)})' if note else ''}</dd>"
     yield from _links(finding, elsewhere)
     yield "</dl>"
     yield "</article>"

@@ -14,6 +14,7 @@ from probes.reporters.picture import picture
 from probes.reporters.tracks import by_id
 from probes.reporters.words import (
     AXIS,
+    CODE,
     GLYPHS,
     commands,
     folded,
@@ -98,7 +99,8 @@ def _details(finding: Finding, drawn: Sequence[str], *, opened: bool) -> list[st
         lines += ["", *_fenced(drawn, "text")]
     for label, command, note in commands(finding):
         head = f"{label.capitalize()}{f' ({note})' if note else ''}:"
-        lines += ["", head, "", *_fenced(folded(safe_text(command), _WIDTH))]
+        shown = [safe_text(line) for line in folded(command, _WIDTH)]
+        lines += ["", head, *(["", *_fenced(shown, "python" if label == CODE else "sh")] if command else [])]
     return [*lines, "", "</details>", ""]
 
 

@@ -25,6 +25,9 @@ AXIS = "axis"
 """The label of a row whose lines belong under one another."""
 _COMMAND = re.compile(r"(.+): `(edgeprobe run [^`]+)`", re.DOTALL)
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""")
+_SIDES = frozenset({"fails", "passes"})
+CODE = "as code"
+_CUT = re.compile(r"… \(([\d,]+) characters\)$")
 _NAMED = 6
 _TAKE_A_VALUE = frozenset(
     {
@@ -171,19 +174,43 @@ def _counted(finding: Finding) -> Iterator[tuple[str, str]]:
     seen = finding.observed
     often = f"{seen.k} of {seen.n}" if seen is not None and seen.n > 1 else ""
     for label, text in finding.detail:
+        if label in _SIDES or label == CODE:
+            continue
         yield label, f"{text}, {often}" if label == "seen" and often not in text else text
 
 
 def commands(finding: Finding) -> Iterator[tuple[str, str, str]]:
-    """(label, command, note): what shows the same, and whether it was run; what makes the next test."""
+    """(label, command, note): what shows the same, and whether it was run; what makes the next test.
+
+    One with line ends is a program; one that is empty was too long, and its note says where it is.
+    """
     if finding.verdict is Verdict.PASS:
         return
+    for label, text in finding.detail:
+        if label in _SIDES:
+            yield label, *_side(text)
+        elif label == CODE:
+            yield label, f"{text}\n", "not run"
     if finding.reproduce is not None:
         ran = "ran: same answer" if finding.reproduce.verified else "not run"
         where = "in the bundle; " if finding.reproduce.command.startswith("sh ") else ""
         yield "repeat", finding.reproduce.command, f"{where}{ran}"
     if finding.next_test and (command := _next(finding.next_test)[1]):
         yield "try", command, ""
+
+
+def _side(text: str) -> tuple[str, str]:
+    """A command that was run, and what came of it."""
+    command, _, ran = text.rpartition("  (ran: ")
+    if not command:
+        return text, ""
+    ran = f"ran: {ran.removesuffix(')')}"
+    cut = _CUT.search(command)
+    return (
+        ("", f"{cut[1]} characters; its request is in exchanges.har of the bundle; {ran}")
+        if cut
+        else (command, ran)
+    )
 
 
 def _next(text: str) -> tuple[str, str | None]:
@@ -200,7 +227,11 @@ def duration(seconds: float) -> str:
 
 
 def folded(command: str, width: int) -> list[str]:
-    """The lines of a shell command that can be copied: continued by backslashes, a word never broken."""
+    """The lines of a shell command that can be copied: continued by backslashes, a word never broken. Those of a program
+    stay as they are.
+    """
+    if "\n" in command:
+        return command.rstrip("\n").split("\n")
     lines, current = [], ""
     for word in _words(command):
         if current and len(current) + len(word) + 3 > width:

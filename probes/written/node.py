@@ -10,6 +10,8 @@ from probes.written.parts import Line, Piece, body_pieces, dialled, headers, nam
 if TYPE_CHECKING:
     from probes.complaint import Told
 
+OVER_1_1 = "Sent over HTTP/2 by the original, and over HTTP/1.1 by this."
+
 
 def as_node(told: Told, *, body_file: str | None = None) -> str:
     """A CommonJS program for `node:http` or `node:https`: `fetch` adds headers of its own."""
@@ -96,7 +98,7 @@ def _limits(told: Told) -> list[str]:
     """What these modules cannot do."""
     found = []
     if told.http_version == "2":
-        found.append("// Sent over HTTP/2 by the original, and over HTTP/1.1 by this.")
+        found.append(f"// {OVER_1_1}")
     if told.proxy:
         found.append("// Sent through a proxy by the original, and without one by this.")
     return found
@@ -109,9 +111,10 @@ def _wire(parts: list[Piece]) -> str:
     return f"Buffer.from({joined(parts)}).toString('latin1')"
 
 
-def joined(parts: list[Piece]) -> str:
-    """An expression for a text."""
-    return " + ".join(_variable(part.text) if part.variable else _text(part.text) for part in parts) or "''"
+def joined(parts: list[Piece], variable: str = "{}") -> str:
+    """An expression for a text; `variable`: what is made of each variable in it."""
+    said = [variable.format(_variable(part.text)) if part.variable else _text(part.text) for part in parts]
+    return " + ".join(said) or "''"
 
 
 def _variable(name: str) -> str:

@@ -50,9 +50,11 @@ def as_python(told: Told, *, body_file: str | None = None) -> str:
     )
 
 
-def literal(parts: list[Piece]) -> str:
-    """An expression for a text."""
-    said = [f'os.environ["{part.text}"]' if part.variable else repr(part.text) for part in parts]
+def literal(parts: list[Piece], variable: str = "{}") -> str:
+    """An expression for a text; `variable`: what is made of each variable in it."""
+    said = [
+        variable.format(f'os.environ["{part.text}"]') if part.variable else repr(part.text) for part in parts
+    ]
     return " + ".join(said) or "''"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ from probes.model import Ask, Dial, Raw
 from probes.redact import REDACTED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from probes.model import Call, Case, Exchange
 
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "expect"})
@@ -22,8 +25,9 @@ _KEYS = frozenset({"authorization", "x-api-key", "api-key"})
 def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
     """`None` of a connection without a request, and where the body was not kept as it was.
 
-    The target's key and what its route adds are named by their variables. Another header whose value was taken out is
-    left out, and `notes` says so.
+    The target's key, what its route adds and what was asked for by a variable are named by their variables; what was
+    asked for and is not known any more, by a variable of its own. Another header whose value was taken out, such as a
+    cookie that a server set, is left out, and `notes` says so.
     """
     sent, asked = exchange.request, call.trial.request
     route = case.target.routes.get(call.trial.route)
@@ -35,10 +39,16 @@ def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
         return None
     headers: list[tuple[str, str]] = []
     notes: list[str] = []
+    more: list[str] = []
+    given = _given(asked)
     for name, value in sent.headers:
         if name.lower() in _FRAMING or name.startswith(":") or _is_of_the_url(name, value, url):
             continue
-        said = _said(name, value, call, case) if REDACTED in value else value
+        was = next(given[name.lower()], None) if name.lower() in given else None
+        said = _said(name, value, was, call, case)
+        if said is None and was is not None:
+            more.append(_variable(name, len(more)))
+            said = reference(more[-1])
         if said is None:
             notes.append(f"header {name}: its value was taken out, and the header is left out")
         else:
@@ -57,7 +67,7 @@ def of_exchange(exchange: Exchange, call: Call, case: Case) -> Told | None:
         family=route.family,
         connect_to=route.connect_to,
         proxy=route.proxy,
-        secrets=_variables(call, case),
+        secrets=(*_variables(call, case), *more),
         notes=tuple(notes),
     )
 
@@ -72,16 +82,33 @@ def _body(exchange: Exchange, call: Call, case: Case) -> bytes | None:
     return dialect.encoded(case.target, asked, call.trial.salt) if method == "POST" else b""
 
 
-def _said(name: str, value: str, call: Call, case: Case) -> str | None:
-    """What stood where a value was taken out, as far as it is known: a variable, a key that was made up, no key."""
+def _given(asked: Ask | Raw) -> dict[str, Iterator[str]]:
+    """The values of headers as they were asked for, in their order."""
+    pairs = (
+        asked.headers if isinstance(asked, Raw) else [(n, v) for n, v in asked.edits.items() if v is not None]
+    )
+    names = {name.lower() for name, _ in pairs}
+    return {low: iter([value for name, value in pairs if name.lower() == low]) for low in names}
+
+
+def _variable(name: str, number: int) -> str:
+    """Of a header whose value nobody kept."""
+    return re.sub(r"[^A-Z0-9]", "_", f"TAKEN_OUT_{name.upper()}") + (f"_{number + 1}" if number else "")
+
+
+def _said(name: str, value: str, given: str | None, call: Call, case: Case) -> str | None:
+    """What stands there, or stood where a value was taken out: a variable, a key that was made up, no key."""
     asked, low = call.trial.request, name.lower()
-    if isinstance(asked, Raw):
-        given = [said for key, said in asked.headers if key.lower() == low and REDACTED not in said]
-        if given and asked.key is None:
-            return given[0]
-    for header, ref in case.target.routes[call.trial.route].headers.items():
-        if header.lower() == low:
-            return reference(ref.env)
+    if isinstance(asked, Raw) and given is not None:
+        named = any(reference(one) in given for one in asked.secrets)
+        said = given if named or REDACTED in value else value
+        return said if REDACTED not in said else None
+    if REDACTED not in value:
+        return value
+    route = case.target.routes[call.trial.route]
+    ref = next((ref for header, ref in route.headers.items() if header.lower() == low), None)
+    if ref is not None:
+        return reference(ref.env)
     if low not in _KEYS or isinstance(asked, Dial):
         return None
     if asked.key == "made_up":

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from probes.api_paths import endpoint
-from probes.written.node import joined
-from probes.written.parts import Piece, pieces, place
+from probes.written.node import OVER_1_1, joined
+from probes.written.parts import Line, Piece, headers, pieces, place
 from probes.written.python import literal
+from probes.written.sdk_own import Version, is_own, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from probes.complaint import Told
+    from probes.written.sdk_own import Language
 
 
 class _Method(NamedTuple):
@@ -54,46 +56,48 @@ _METHODS = {
         "stream system temperature top_p top_k stop_sequences tools tool_choice metadata thinking",
     ),
 }
-_OWN = frozenset(
-    [
-        "authorization",
-        "x-api-key",
-        "content-type",
-        "accept",
-        "accept-encoding",
-        "host",
-        "content-length",
-        "connection",
-        "anthropic-version",
-        "idempotency-key",
-    ]
-)
+_UNSENDABLE = {
+    "python": frozenset({"transfer-encoding"}),
+    "node": frozenset({"connection", "expect", "host", "transfer-encoding"}),
+}
+"""Headers that what lies below an SDK makes itself or refuses."""
+
+
+_WITHOUT_PROXIES = {"openai": (1, 55, 3), "anthropic": (0, 40, 0)}
+_DECODED = "unquote_plus({})"
+_DECODED_IN_NODE = "decodeURIComponent({}.replaceAll('+', ' '))"
+"""A variable is spelt as in a URL, and the SDK spells it so once more."""
 
 
 class _Call(NamedTuple):
     api: str
-    base_url: str
+    base_url: list[Piece]
     method: _Method
     key: list[Piece]
     headers: dict[str, list[Piece]]
-    query: dict[str, str]
+    query: dict[str, list[Piece]]
     body: dict[str, Any]
 
 
-def as_sdk(told: Told, language: Literal["python", "node"] = "python") -> str | None:
-    """`None` where no call of the SDK makes it: another path, no JSON, or an argument missing that it insists on."""
-    call = _call(told)
+def as_sdk(told: Told, language: Language = "python") -> str | None:
+    """`None` where no call of the SDK makes it: another path, no JSON, an argument missing that it insists on, a header
+    or a way to the host that it has not.
+    """
+    call = _call(told, language)
     if call is None:
         return None
     return _python(call, told) if language == "python" else _node(call, told)
 
 
-def _call(told: Told) -> _Call | None:
+def _call(told: Told, language: Language) -> _Call | None:
     found = endpoint(told.url)
     if found is None or found.api is None or told.method != "POST":
         return None
+    if told.connect_to or told.proxy or told.family is not None:
+        return None
     where, method = place(told.url), _METHODS[found.path]
-    path, _, query = where.path.partition("?")
+    path, _, search = where.path.partition("?")
+    query = parse_qsl(search, keep_blank_values=True)
     try:
         body = json.loads(told.body)
     except (ValueError, RecursionError):
@@ -102,28 +106,55 @@ def _call(told: Told) -> _Call | None:
         not path.endswith(found.path)
         or not isinstance(body, dict)
         or not set(method.needs.split()) <= set(body)
+        or len(dict(query)) < len(query)
     ):
         return None
-    said = {name.lower(): value for name, value in told.headers}
-    scheme, _, token = said.get("authorization", "").partition(" ")
-    key = said.get("x-api-key") if found.api == "anthropic" else token if scheme.lower() == "bearer" else ""
+    lines, known = headers(told), version(told, language)
+    if not _sendable(lines, language) or (
+        known is not None and known.number.startswith("0.") and known.api == "openai"
+    ):
+        return None
+    key, own = _key(lines, found.api)
     return _Call(
         found.api,
-        f"{where.scheme}://{where.authority}{path.removesuffix(found.path)}",
+        pieces(f"{where.scheme}://{where.authority}{path.removesuffix(found.path)}", told),
         method,
-        pieces(key or "none", told),
-        {name: pieces(value, told) for name, value in told.headers if not _of_the_sdk(name, value)},
-        dict(parse_qsl(query, keep_blank_values=True)),
+        key,
+        {
+            line.name: line.value
+            for line in lines
+            if line.name.lower() != own
+            and not is_own(line.name, "".join(part.text for part in line.value), told, found.api, language)
+        },
+        {name: pieces(value, told) for name, value in query},
         body,
     )
 
 
-def _of_the_sdk(name: str, value: str) -> bool:
-    name = name.lower()
-    own_agent = name == "user-agent" and value.startswith(
-        ("OpenAI/", "AsyncOpenAI/", "Anthropic/", "AsyncAnthropic/")
+def _sendable(lines: list[Line], language: Language) -> bool:
+    """By a mapping of names to texts in ASCII."""
+    named = [line.name.lower() for line in lines if line != Line(line.name, [Piece("keep-alive")])]
+    return (
+        len(set(named)) == len(named)
+        and not _UNSENDABLE[language] & set(named)
+        and all(part.text.isascii() for line in lines for part in line.value)
     )
-    return name in _OWN or own_agent or name.startswith("x-stainless-")
+
+
+def _key(lines: list[Line], api: str) -> tuple[list[Piece], str]:
+    """The key that the SDK is given, and the header that it makes of it: another one with a key, or another scheme, is
+    sent beside it.
+    """
+    said = {line.name.lower(): line.value for line in lines}
+    plain = said.get("x-api-key")
+    scheme = said.get("authorization") or [Piece("")]
+    bearer = None
+    if not scheme[0].variable and scheme[0].text.lower().startswith("bearer "):
+        rest = scheme[0].text[len("bearer ") :]
+        bearer = [*([Piece(rest)] if rest else []), *scheme[1:]]
+    if api == "anthropic":
+        return plain or bearer or [Piece("none")], "x-api-key" if plain else ""
+    return bearer or plain or [Piece("none")], "authorization" if bearer else ""
 
 
 # --- Python ----------------------------------------------------------------------------------------------
@@ -136,31 +167,52 @@ def _python(call: _Call, told: Told) -> str:
     streamed = call.body.get("stream") is True
     shown = f"for event in {made}:\n    print(event)\n" if streamed else f"print({made})\n"
     code = f"client = {_client(call, name)}\n\n{shown}"
-    needs = "import os\n\n" if "os.environ[" in code else ""
-    return f"{needs}from {call.api} import {name}\n\n{code}"
+    needs = "import os\n" if "os.environ[" in code else ""
+    needs += "from urllib.parse import unquote_plus\n" if "unquote_plus(" in code else ""
+    needs += "\n" if needs else ""
+    return f"{_head(told, call)}{needs}from {call.api} import {name}\n\n{code}"
+
+
+def _head(told: Told, call: _Call) -> str:
+    """How it is run with the version that was told."""
+    known, said = version(told, "python"), _limits(told, "#")
+    if known is None or known.api != call.api:
+        return said
+    return f"{said}# uv run --with {call.api}=={known.number}{_older(known)} python FILE\n"
+
+
+def _limits(told: Told, mark: str) -> str:
+    return f"{mark} {OVER_1_1}\n" if told.http_version == "2" else ""
+
+
+def _older(known: Version) -> str:
+    """What it breaks on today: it sets `proxies`, which httpx has no more."""
+    number = tuple(int(part) for part in known.number.split(".")[:3])
+    return " --with 'httpx<0.28'" if number < _WITHOUT_PROXIES[known.api] else ""
 
 
 def as_sdk_line(told: Told, client: str) -> str | None:
     """A line of a shell that makes the call as this client, such as `openai-py-async`; `None` as `as_sdk`."""
-    call, (api, _, mode) = _call(told), client.partition("-py")
+    call, (api, _, mode) = _call(told, "python"), client.partition("-py")
     if call is None or api != call.api or mode not in {"", "-async", "-aiohttp"}:
         return None
     made = f".{call.method.name}({', '.join(_arguments(call, told))})"
     name = "Anthropic" if call.api == "anthropic" else "OpenAI"
+    needs = "from urllib.parse import unquote_plus; " if call.query else ""
     streamed = call.body.get("stream") is True
     if not mode:
-        code = f"import os, {api}; answer = {api}.{_client(call, name)}{made}; "
+        code = f"import os, {api}; {needs}answer = {api}.{_client(call, name)}{made}; "
         code += "[print(event) for event in answer]" if streamed else "print(answer)"
     else:
         http = f", http_client={api}.DefaultAioHttpClient()" if mode == "-aiohttp" else ""
         answer = f"{api}.{_client(call, f'Async{name}', http)}{made}"
         inner = f"[print(event) async for event in await {answer}]" if streamed else f"print(await {answer})"
-        code = f"import asyncio, os, {api}; exec({f'async def ask(): {inner}'!r}); asyncio.run(ask())"
+        code = f"import asyncio, os, {api}; {needs}exec({f'async def ask(): {inner}'!r}); asyncio.run(ask())"
     return shlex.join(["python", "-c", code])
 
 
 def _client(call: _Call, name: str, more: str = "") -> str:
-    return f"{name}(api_key={literal(call.key)}, base_url={call.base_url!r}, max_retries=0{more})"
+    return f"{name}(api_key={literal(call.key)}, base_url={literal(call.base_url)}, max_retries=0{more})"
 
 
 def _arguments(call: _Call, told: Told) -> list[str]:
@@ -174,7 +226,8 @@ def _arguments(call: _Call, told: Told) -> list[str]:
         each = ", ".join(f"{key!r}: {literal(value)}" for key, value in call.headers.items())
         arguments.append(f"extra_headers={{{each}}}")
     if call.query:
-        arguments.append(f"extra_query={call.query!r}")
+        each = ", ".join(f"{key!r}: {literal(value, _DECODED)}" for key, value in call.query.items())
+        arguments.append(f"extra_query={{{each}}}")
     return arguments
 
 
@@ -183,12 +236,15 @@ def _arguments(call: _Call, told: Told) -> list[str]:
 
 def _node(call: _Call, told: Told) -> str:
     name, module = ("Anthropic", "@anthropic-ai/sdk") if call.api == "anthropic" else ("OpenAI", "openai")
-    given = [f"apiKey: {joined(call.key)}", f"baseURL: {json.dumps(call.base_url)}", "maxRetries: 0"]
+    given = [f"apiKey: {joined(call.key)}", f"baseURL: {joined(call.base_url)}", "maxRetries: 0"]
     if call.headers:
         each = ", ".join(f"{json.dumps(key)}: {joined(value)}" for key, value in call.headers.items())
         given.append(f"defaultHeaders: {{ {each} }}")
     if call.query:
-        given.append(f"defaultQuery: {json.dumps(call.query)}")
+        each = ", ".join(
+            f"{json.dumps(key)}: {joined(value, _DECODED_IN_NODE)}" for key, value in call.query.items()
+        )
+        given.append(f"defaultQuery: {{ {each} }}")
     body = _value(call.body, told, joined, json.dumps)
     made = f"await client.{call.method.name}({body})"
     shown = (
@@ -196,7 +252,10 @@ def _node(call: _Call, told: Told) -> str:
         if call.body.get("stream") is True
         else f"console.log({made})"
     )
-    return f"import {name} from '{module}'\n\nconst client = new {name}({{ {', '.join(given)} }})\n{shown}\n"
+    known = version(told, "node")
+    head = _limits(told, "//")
+    head += f"// npm install {module}@{known.number}\n" if known is not None and known.api == call.api else ""
+    return f"{head}import {name} from '{module}'\n\nconst client = new {name}({{ {', '.join(given)} }})\n{shown}\n"
 
 
 # --- both ------------------------------------------------------------------------------------------------

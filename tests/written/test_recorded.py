@@ -93,3 +93,27 @@ def test_what_a_redirect_named_that_is_no_url_is_not_written(url):
     """Rather than a program that does something else."""
     exchange, call, case = of_kind(lambda asked: isinstance(asked, Ask))
     assert of_exchange(replace(exchange, request=replace(exchange.request, url=url)), call, case) is None
+
+
+ASKED = {
+    "by a variable": ("Bearer {env:MINE}", "a={env:MINE}", "Bearer {env:MINE}", "a={env:MINE}", ("MINE",)),
+    "a value that nobody kept": (
+        f"Bearer {REDACTED}", f"a={REDACTED}", "{env:TAKEN_OUT_AUTHORIZATION}", "{env:TAKEN_OUT_COOKIE_2}",
+        ("MINE", "TAKEN_OUT_AUTHORIZATION", "TAKEN_OUT_COOKIE_2"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "cookie", "said_key", "said_cookie", "needed"), ASKED.values(), ids=ASKED)
+def test_what_was_asked_for_is_never_left_out(key, cookie, said_key, said_cookie, needed):
+    """A header that was told is sent again, with a variable in the place of what is secret."""
+    exchange, call, case = of_kind(lambda asked: isinstance(asked, Ask))
+    raw = Raw("POST", "/x", (("Authorization", key), ("Cookie", cookie)), b"{}", secrets=("MINE",))
+    wire = (("Authorization", f"Bearer {REDACTED}"), ("Cookie", f"a={REDACTED}"))
+    sent = replace(exchange.request, headers=wire, body_bytes=2)
+    told = of_exchange(
+        replace(exchange, request=sent), replace(call, trial=replace(call.trial, request=raw)), case
+    )
+    assert told.headers == (("Authorization", said_key), ("Cookie", said_cookie))
+    assert set(needed) <= set(told.secrets)
+    assert told.notes == ()

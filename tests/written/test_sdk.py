@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from serving import serving
@@ -79,6 +80,11 @@ NONE = {
     "an argument is missing": ("/v1/messages", {"model": "m", "messages": []}, "POST"),
     "what the SDK adds to": ("/v1/embeddings", {"model": "m", "input": ["a"]}, "POST"),
     "another method": ("/v1/chat/completions", {"model": "m", "messages": []}, "GET"),
+    "a query that names twice": (
+        "/v1/embeddings?a=1&a=2",
+        {"model": "m", "input": 1, "encoding_format": "float"},
+        "POST",
+    ),
     "a path that only ends so": ("/v1/messages/x/../messages", {"model": "m"}, "POST"),
 }
 
@@ -87,3 +93,94 @@ NONE = {
 def test_what_no_call_makes_is_not_written(path, body, method):
     """Rather than a call that sends something else."""
     assert as_sdk(told(path, body, 1, method=method)) is None
+
+
+CHAT = {"model": "m", "messages": MESSAGES}
+AGENT = ("User-Agent", "OpenAI/Python 1.40.0")
+KEPT = {
+    "a header of its own name and another value": [("Accept", "*/*"), ("Content-Type", "application/json; charset=utf-8")],
+    "codings": [("Accept-Encoding", "deflate, zstd")],
+    "a user agent of an SDK": [AGENT, ("X-Stainless-OS", "FreeBSD"), ("X-Stainless-Async", "async:asyncio")],
+    "headers of an SDK in another language": [("User-Agent", "OpenAI/JS 4.0.0"), ("X-Stainless-Lang", "js")],
+    "another key": [("X-Api-Key", "{env:MY_KEY}")],
+    "a scheme": [("Authorization", "Basic {env:MY_KEY}")],
+    "a secret in a header": [("Cookie", "a={env:MY_KEY}; b=1")],
+    "a host": [("Host", "other.example")],
+}  # fmt: skip
+SECRET = "sk-not%2Fa+real-key"
+
+
+def sent_by(code, tmp_path, server):
+    (tmp_path / "run.py").write_text(code)
+    environment = {"PATH": os.environ["PATH"], "MY_KEY": SECRET}
+    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, env=environment, capture_output=True, timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    return server.requests[0].partition(b"\r\n\r\n")[0].decode()
+
+
+@pytest.mark.parametrize("headers", KEPT.values(), ids=KEPT)
+def test_what_the_sdk_would_send_otherwise_is_sent_as_told(headers, tmp_path):
+    """Whatever the version that runs it sends of its own accord."""
+    with serving(GOOD) as server:
+        head = sent_by(as_sdk(told("/v1/chat/completions", CHAT, server.port, headers)), tmp_path, server)
+    said = dict(line.split(": ", 1) for line in head.lower().split("\r\n")[1:])
+    for name, value in headers:
+        assert said[name.lower()] == value.replace("{env:MY_KEY}", SECRET).lower()
+
+
+def test_a_secret_in_the_query_is_a_variable(tmp_path):
+    """Spelt on the wire as in the URL that was told; in JavaScript, too."""
+    path = "/v1/chat/completions?api_key={env:MY_KEY}&trace=1"
+    with serving(GOOD) as server:
+        one = told(path, CHAT, server.port)
+        head = sent_by(as_sdk(one), tmp_path, server)
+    assert head.split()[1] == "/v1/chat/completions?api_key=sk-not%2Fa+real-key&trace=1"
+    assert """"api_key": decodeURIComponent(process.env.MY_KEY.replaceAll('+', ' '))""" in as_sdk(one, "node")
+
+
+def test_a_secret_in_the_path_is_a_variable(tmp_path):
+    """Of the base URL, as everywhere."""
+    with serving(GOOD) as server:
+        head = sent_by(as_sdk(told("/{env:MY_KEY}/v1/chat/completions", CHAT, server.port)), tmp_path, server)
+    assert head.split()[1] == f"/{SECRET}/v1/chat/completions"
+
+
+VERSIONS = {
+    "an old one of Python": ("OpenAI/Python 1.40.0", "# uv run --with openai==1.40.0 --with 'httpx<0.28' python FILE"),
+    "a newer one of Python": ("AsyncOpenAI/Python 2.54.0", "# uv run --with openai==2.54.0 python FILE"),
+    "another API's": ("Anthropic/Python 0.39.0", "from openai import OpenAI"),
+    "somebody's": ("OpenAI/Python 1.", "from openai import OpenAI"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("agent", "head"), VERSIONS.values(), ids=VERSIONS)
+def test_the_version_that_was_told_is_how_it_is_run(agent, head):
+    """In the head of the program; what depends on an older HTTP library is given that."""
+    headers = [("User-Agent", agent)]
+    code = as_sdk(told("/v1/chat/completions", {"model": "m", "messages": []}, 1, headers))
+    assert code.splitlines()[0] == head
+
+
+def test_the_version_of_node_is_installed_first():
+    """By npm."""
+    code = as_sdk(told("/v1/chat/completions", CHAT, 1, [("User-Agent", "OpenAI/JS 4.50.0")]), "node")
+    assert code.startswith("// npm install openai@4.50.0\n")
+
+
+CANNOT = {
+    "a header twice": ("python", {"headers": (("X-A", "1"), ("x-a", "2"))}),
+    "a value that is not ASCII": ("python", {"headers": (("X-A", "\u00fc"),)}),
+    "a version that has no such call": ("python", {"headers": (("User-Agent", "OpenAI/Python 0.28.1"),)}),
+    "another host in Node.js": ("node", {"headers": (("Host", "other.example"),)}),
+    "another way": ("python", {"connect_to": "127.0.0.1:1"}),
+    "a proxy": ("python", {"proxy": "http://127.0.0.1:1"}),
+    "a family of addresses": ("python", {"family": 6}),
+}
+
+
+@pytest.mark.parametrize(("language", "changed"), CANNOT.values(), ids=CANNOT)
+def test_what_the_sdk_cannot_send_is_not_written(language, changed):
+    """Rather than a program that shows something else."""
+    one = told("/v1/chat/completions", CHAT, 1)
+    assert as_sdk(one, language) is not None
+    assert as_sdk(replace(one, **changed), language) is None
