@@ -25,11 +25,12 @@ Asking = Generator[Hashable, bool | None, T]
 
 
 class Halted(Exception):  # noqa: N818 - not an error: the search ends where it stands
-    """No more can be asked."""
+    """No more can be asked. `reached`: where a search for a threshold stood: what passed, and what is known to fail."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+        self.reached: tuple[int, int] | None = None
 
 
 @dataclass
