@@ -17,10 +17,8 @@ MOST = 6
 """Streams of one finding that are shown."""
 _PLOTS = 3
 """Of one finding on a page; of a call that was repeated, or of many clients that met the same, the rest stands with the calls."""
-_TWINS: Mapping[Factor, tuple[str, str]] = {
-    Factor.STREAM: ("streamed", "not streamed"),
-    Factor.LENGTH: ("shorter", "longer"),
-}
+_STREAMED = {True: "streamed", False: "not streamed"}
+_TWINS: Mapping[Factor, tuple[str, str]] = {Factor.LENGTH: ("shorter", "longer")}
 _UNNAMED: Mapping[str, Factor] = {"length": Factor.STREAM, "buffering": Factor.LENGTH}
 """What the sides differ in by the kind, of a finding that puts nothing down to it."""
 _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
@@ -111,7 +109,7 @@ def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen])
     if finding.factor is None and finding.kind == "length":
         control = next((each for each in reversed(evidence) if each.exchange.request.stream), None)
         variant = next((each for each in reversed(evidence) if each.exchange.request.stream is False), None)
-    elif finding.factor not in _TWINS and not any(
+    elif finding.factor not in {*_TWINS, Factor.STREAM} and not any(
         each and is_stream(each.exchange) for each in (control, variant)
     ):
         return []
@@ -124,6 +122,9 @@ def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen])
 
 def _labels(factor: Factor, control: Seen, variant: Seen) -> tuple[str, str]:
     """By what differed, where it can be said shortly."""
+    if factor is Factor.STREAM:
+        one, other = (_STREAMED[bool(side.exchange.request.stream)] for side in (control, variant))
+        return (one, other) if one != other else _NO_NAMES
     if factor in _TWINS:
         return _TWINS[factor]
     if factor in _SIDES:

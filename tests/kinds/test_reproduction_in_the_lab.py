@@ -90,7 +90,7 @@ TURNS = [f"Turn {turn}: see `code` and `more`, please." for turn in range(9)]
 ROWS = {
     "a header": Row(
         (refusing(headers=(header("x-request-source", equals="batch"),)),),
-        code="blocked", factor=Factor.CLIENT, says={"because": "the header x-request-source: 'batch'"}, calls=30,
+        code="blocked", says={"because": "the header x-request-source: 'batch'"}, calls=30,
     ),
     "a word of the user agent": Row(
         ("ai-crawler-rule",), factor=Factor.USER_AGENT, calls=32,
@@ -131,7 +131,16 @@ ROWS = {
     ),
     "let through now and then": Row(
         (refusing(headers=(header("user-agent", contains="openai"),), passes=0.3),), word="REPRODUCED", factor=Factor.USER_AGENT,
-        confidence="medium", says={"because": "the word 'OpenAI'", "rate": "with 95 % confidence"}, calls=150,
+        confidence="medium", calls=150,
+        says={"because": "the word 'OpenAI'", "rate": "with 95 % confidence", "customer": "it can well succeed", "seen": "let pass"},
+    ),
+    "everybody, now and then": Row(
+        (refusing(passes=0.5),), word="CANNOT: intermittent, whoever asks", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low",
+        says={"rate": "with 95 % confidence", "customer": "it can well succeed"}, calls=150,
+    ),
+    "everybody, seldom": Row(
+        (refusing(passes=0.8),), word="CANNOT: intermittent, whoever asks", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low",
+        says={"because": "no part of the request is blamed"}, calls=150, params={"repeats": 20},
     ),
     "everybody": Row(
         ("block-all",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},

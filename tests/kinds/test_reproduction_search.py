@@ -10,6 +10,7 @@ import pytest
 from planted_walls import Wall, opened, run
 
 from probes.kinds.reproduction.evidence import BUDGET, WIDE, Evidence, Halted
+from probes.kinds.reproduction.experiment import isolating
 from probes.kinds.reproduction.search import causes, substring, threshold
 
 SEEDS = range(200)
@@ -76,6 +77,44 @@ def test_the_planted_parts_are_found(sizes, share):
         if found.halted:
             left = set(found.suspects).union(*(cause.parts for cause in found.causes))
             assert all(one & left for one in sets), "the suspects that are left hold the cause"
+    score.check(share)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.12, 0.2, 0.35, 0.7])
+def test_what_strikes_everybody_names_no_part(share):
+    """Requests that are refused by chance, whatever is in them: the control is asked until that shows, or nothing is
+    named.
+    """
+    names = [f"part {number}" for number in range(PARTS)]
+    named = seen = 0
+    for seed in range(500):
+        wall = Wall(lambda _: True, 1 - share, Random(seed))
+        evidence = opened(wall, frozenset(names), frozenset())
+        if not evidence.of(frozenset(names)).k:
+            continue
+        seen += 1
+        if evidence.of(frozenset()).k:
+            continue
+        named += bool(run(isolating(evidence, names), wall).causes)
+        assert wall.asked <= WIDE
+    assert named <= WRONG * seen, (named, seen)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_a_rule_that_lets_some_through_is_still_found(share):
+    """Asking the control again leaves enough of the budget for the search."""
+    score = Score()
+    for seed in SEEDS:
+        rng = Random(seed)
+        names, [planted_] = planted([1], rng)
+        wall = Wall(lambda parts, planted_=planted_: planted_ <= parts, share, rng)
+        evidence = opened(wall, frozenset(names), frozenset())
+        if not evidence.of(frozenset(names)).k:
+            score.unseen += 1
+            continue
+        found = run(isolating(evidence, names), wall)
+        right = {cause.parts for cause in found.causes} == {planted_}
+        score.count("unsure" if not found.whole else "right" if right else "wrong", wall.asked)
     score.check(share)
 
 

@@ -14,17 +14,18 @@ from probes.reporters.axes import MOST, plots, tracks, unlike
 from probes.reporters.tracks import Seen, by_id
 
 
-def side(name, *, client="httpx", route="edge", version="HTTP/1.1", coding="gzip", size=100):
+def side(name, *, client="httpx", route="edge", version="HTTP/1.1", coding="gzip", size=100, stream=True):
     shown = streamed()
     headers = (("Accept-Encoding", coding),) if coding else ()
-    request = replace(shown.request, headers=headers, body_bytes=size)
+    request = replace(shown.request, headers=headers, body_bytes=size, stream=stream)
     trial = replace(CALL.trial, client=client, route=route)
     conditions = {"http_version": version}
     return Seen(replace(CALL, trial=trial), replace(shown, id=name, request=request, conditions=conditions))
 
 
 LABELS = {
-    "stream": (Factor.STREAM, {}, ("streamed", "not streamed")),
+    "stream": (Factor.STREAM, {"stream": False}, ("streamed", "not streamed")),
+    "stream, of neither alone": (Factor.STREAM, {}, ("control", "variant")),
     "length": (Factor.LENGTH, {}, ("shorter", "longer")),
     "client": (Factor.CLIENT, {"client": "curl"}, ("httpx", "curl")),
     "route": (Factor.ROUTE, {"route": "origin"}, ("edge", "origin")),
@@ -60,6 +61,13 @@ def test_the_sides_of_what_is_put_down_to_no_factor(kind, labels):
     seen = {STREAM: side(STREAM), WHOLE: Seen(CALL, replace(answer.exchange, request=request))}
     found = tracks(replace(TWIN, factor=None, kind=kind, evidence=(STREAM, WHOLE)), seen)
     assert tuple(track.label for track in found) == labels
+
+
+def test_a_stream_is_called_so_on_either_side():
+    """A told request that fails is the variant, and may be the one that was streamed."""
+    seen = {STREAM: side(STREAM, stream=False), WHOLE: side(WHOLE)}
+    found = tracks(replace(TWIN, factor=Factor.STREAM), seen)
+    assert [track.label for track in found] == ["not streamed", "streamed"]
 
 
 def test_no_more_streams_than_can_be_looked_at():

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from probes.complaint import Told
 from probes.kinds.asking import HTTPX
 from probes.kinds.conclude import not_sent
+from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
 from probes.kinds.reproduction.failure import redirects
-from probes.kinds.reproduction.findings import cannot, isolated, moved, source, unfinished
+from probes.kinds.reproduction.findings import cannot, isolated, moved, unfinished
 from probes.kinds.reproduction.idle import idled, stale
 from probes.kinds.reproduction.negative import not_reproduced
 from probes.kinds.reproduction.opening import controlled, opened, says_reset
@@ -61,7 +62,7 @@ def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
     if not study.composer.parts or study.evidence.of(frozenset()).k:
         return [source(study)]
     if found.why is not None:
-        study.halted = str(found.why)
+        study.halted = study.ended(found.why)
         return [unfinished(study, Found())]
     result = yield from study.driven(experiment(study))
     return [_concluded(study, result or Found())]
@@ -81,6 +82,10 @@ def _passes_here(study: Study, found: Opening) -> Flow:
 
 
 def _concluded(study: Study, found: Found) -> Finding:
+    assert study.composer is not None
+    told = study.evidence.of(frozenset(study.composer.names))
+    if found.spread and told.k < told.n:
+        return source(study)
     if found.gone or found.spread:
         return moved(study, found)
     return isolated(study, found) if found.proven else unfinished(study, found)
@@ -88,6 +93,8 @@ def _concluded(study: Study, found: Found) -> Finding:
 
 def _unsent(study: Study, why: NotSent) -> Finding:
     """The end of what was not sent; the first row says the word."""
+    if (ended := unanswered(study, why)) is not None:
+        return ended
     told = not_sent(study.case, why, "asking as it was told", study.every)
     return replace(told, detail=((OUTCOME, f"{CANNOT}: a request was not sent ({why})"), *told.detail))
 

@@ -25,11 +25,12 @@ Asking = Generator[Hashable, bool | None, T]
 
 
 class Halted(Exception):  # noqa: N818 - not an error: the search ends where it stands
-    """No more can be asked."""
+    """No more can be asked. `reached`: where a search for a threshold stood: what passed, and what is known to fail."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+        self.reached: tuple[int, int] | None = None
 
 
 @dataclass
@@ -114,6 +115,19 @@ class Evidence:
         while tally.k == k and tally.n - n < wanted:
             yield from self.ask(question)
         return tally.k > k
+
+    def holds(self, control: Hashable) -> Asking[bool]:
+        """Whether what passes passes still once it was asked so often that luck explains it no longer: where answers
+        differ from time to time they may differ for everybody. Raises Halted.
+        """
+        while not self.held(control):
+            yield from self.ask(control)
+        return not self.of(control).k
+
+    def held(self, control: Hashable) -> bool:
+        """It failed, or was asked often enough; the first pass, for which it was chosen, doesn't count."""
+        tally = self.of(control)
+        return bool(tally.k) or not self.intermittent or tally.n > self.enough(SURE)
 
     def measure(self, question: Hashable, times: int) -> Asking[Tally]:
         """Asked until it has so many answers, whatever they are."""

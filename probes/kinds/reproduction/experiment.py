@@ -10,7 +10,7 @@ from probes.kinds.reproduction.refine import Refined, refine
 from probes.kinds.reproduction.search import Result, causes
 
 if TYPE_CHECKING:
-    from probes.kinds.reproduction.evidence import Asking
+    from probes.kinds.reproduction.evidence import Asking, Evidence
     from probes.kinds.reproduction.study import Study
 
 _RATED = 12
@@ -19,7 +19,7 @@ _RATED = 12
 
 @dataclass
 class Found:
-    """`gone`: at the end the request as told passes; `spread`: at the end the control fails."""
+    """`gone`: at the end the request as told passes; `spread`: the control failed, too."""
 
     result: Result = field(default_factory=Result)
     refined: list[Refined] = field(default_factory=list)
@@ -34,23 +34,42 @@ class Found:
 def experiment(study: Study) -> Asking[Found]:
     """Never raises: what was not found for lack of budget is in it."""
     assert study.composer is not None
-    found, evidence, names = Found(), study.evidence, study.composer.names
-    every = frozenset(names)
-    try:
-        if evidence.intermittent:
-            yield from evidence.measure(every, _RATED)
-    except Halted as halted:
-        found.result = Result(suspects=tuple(names), halted=halted.why)
+    evidence, names = study.evidence, study.composer.names
+    every, control = frozenset(names), frozenset[str]()
+    found = Found((yield from isolating(evidence, names)))
+    if evidence.of(control).k:
+        found.spread = True
         return found
-    found.result = yield from causes(evidence, names)
     for cause in found.result.causes:
         found.refined.append((yield from refine(study, cause)))
     try:
         found.gone = not (yield from evidence.still_fails(every))
         if not found.gone:
-            plain = evidence.of(frozenset())
-            found.spread = (yield from evidence.measure(frozenset(), plain.n + 1)).k > 0
-    except Halted:
+            yield from evidence.measure(control, evidence.of(control).n + 1)
+            yield from evidence.holds(control)
+    except Halted as halted:
         # What was proven before stands; that it still holds is not known.
-        found.result.halted = found.result.halted or (None if found.result.causes else "budget")
+        found.result.halted = found.result.halted or (None if found.result.causes else halted.why)
+        if not evidence.held(control):
+            found.result, found.refined = Result(suspects=tuple(names), halted=halted.why), []
+    found.spread = evidence.of(control).k > 0
     return found
+
+
+def isolating(evidence: Evidence, names: list[str]) -> Asking[Result]:
+    """The causes, once the control is known to pass by more than luck; none where that was not asked to its end."""
+    every, control = frozenset(names), frozenset[str]()
+    nothing = Result(suspects=tuple(names))
+    try:
+        knew = evidence.intermittent
+        if knew:
+            yield from evidence.measure(every, _RATED)
+            if not (yield from evidence.holds(control)):
+                return nothing
+        result = yield from causes(evidence, names)
+        if not knew and not (yield from evidence.holds(control)):
+            return nothing
+    except Halted as halted:
+        nothing.halted = halted.why
+        return nothing
+    return result

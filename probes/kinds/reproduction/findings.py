@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.attribution import is_refusal
@@ -11,16 +12,20 @@ from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import PROOF, because, changed, evidence, rated, seen, times
 from probes.kinds.reproduction.sides import reproduced, sides
-from probes.kinds.words import named, shown
-from probes.model import Confidence, Factor, Finding, Layer, Observed, Reason, Verdict
+from probes.kinds.words import named
+from probes.model import Confidence, Factor, Finding, Layer, Observed, Reason, Verdict, WhoActs
 from probes.twins import confounders
 
 if TYPE_CHECKING:
     from probes.kinds.reproduction.experiment import Found
     from probes.kinds.reproduction.refine import Refined
+    from probes.kinds.reproduction.rows import Rows
     from probes.kinds.reproduction.study import Study
     from probes.model import Exchange
 
+_AS_THE_RULE_SAYS = "Change what stands at `rule`, for this method and path alone and for every client, then ask again by edgeprobe repro."
+_UNANNOUNCED = frozenset({Factor.ACCEPT, Factor.ACCEPT_ENCODING, Factor.HTTP_VERSION})
+"""Differ by client, and are no software that it announces."""
 _BY_FACTOR = {
     Factor.SIZE: "blocked.size",
     Factor.BODY: "blocked.content",
@@ -42,7 +47,7 @@ def isolated(study: Study, found: Found) -> Finding:
     assert failed is not None
     first = found.refined[0]
     factor = words.factor(study, first) if len(found.refined) == 1 else None
-    code = _code(failed, None if factor is Factor.CLIENT and _any_header(first) else factor)
+    code = _code(failed, factor)
     causes = [words.named(study, one) for one in found.refined]
     tally = study.evidence.of(every)
     fields: dict[str, Any] = {
@@ -56,6 +61,7 @@ def isolated(study: Study, found: Found) -> Finding:
         "evidence": evidence(study),
         "reproduce": reproduced(study, first.failing),
         "next_test": None,
+        **({"retryable": True} if study.evidence.intermittent else {}),
     }
     rows = (
         (OUTCOME, f"{REPRODUCED} {words.score(tally)}"),
@@ -65,11 +71,29 @@ def isolated(study: Study, found: Found) -> Finding:
         *sides(study, found.result, first),
         *named(failed),
         *times(study),
-        ("rule", changed(study, failed, code, factor, causes[0])),
-        ("proves it", PROOF),
-        ("customer", paragraph(failed, code)),
     )
-    return conclude(study.case, code, failed, verdict=Verdict.FAIL, detail=rows, **fields)
+    found_so = conclude(study.case, code, failed, verdict=Verdict.FAIL, **fields)
+    return replace(
+        found_so, **_to_do(study, found_so, failed, rows, list(zip(found.refined, causes, strict=True)))
+    )
+
+
+def _to_do(
+    study: Study, finding: Finding, failed: Exchange, rows: Rows, causes: list[tuple[Refined, str]]
+) -> dict[str, Any]:
+    """The rules to change where they are the operator's, and what the customer is told."""
+    announced = finding.factor not in _UNANNOUNCED
+    again = True if study.evidence.intermittent else None
+    customer = ("customer", paragraph(failed, finding.code if announced else "blocked", again=again))
+    if finding.who_acts is WhoActs.CUSTOMER:
+        return {"detail": (*rows, customer)}
+    rules = [
+        ("rule", changed(study, failed, _code(failed, f), f, said))
+        for one, said in causes
+        for f in [words.factor(study, one)]
+    ]
+    more = {"advice": _AS_THE_RULE_SAYS} if is_refusal(failed) else {}
+    return {"detail": (*rows, *dict.fromkeys(rules), ("proves it", PROOF), customer), **more}
 
 
 def unfinished(study: Study, found: Found) -> Finding:
@@ -80,8 +104,13 @@ def unfinished(study: Study, found: Found) -> Finding:
     assert failed is not None
     left = words.suspects(found.result.suspects or tuple(study.composer.names))
     so_far = [words.named(study, one) for one in found.refined]
-    why = words.halted(found.result.halted or study.halted)
-    beside = f"; {' or '.join(so_far)} suffices, and something else does, too" if so_far else ""
+    ended = found.result.halted or study.halted or ""
+    why = words.halted(ended)
+    beside = (
+        f"; {' or '.join(so_far)} suffices, and whether something else does, too, is not known"
+        if so_far
+        else ""
+    )
     tally = study.evidence.of(every)
     rows = (
         (OUTCOME, f"{REPRODUCED} {words.score(tally)}"),
@@ -90,15 +119,36 @@ def unfinished(study: Study, found: Found) -> Finding:
         *rated(study),
         *named(failed),
         *times(study),
+        (
+            "customer",
+            paragraph(failed, _code(failed, None), again=True if study.evidence.intermittent else None),
+        ),
     )
-    reason = found.result.halted or study.halted or ""
     return conclude(
         study.case, _code(failed, None), failed, verdict=Verdict.INCONCLUSIVE, detail=rows,
         title="Reproduced; which part of the request makes it fail is not isolated",
         observed=Observed(tally.k, tally.n), confidence=Confidence.LOW, evidence=evidence(study),
-        reason=Reason(reason) if reason in set(Reason) else Reason.MIXED,
-        next_test="the same request with half of these suspects left out by hand",
+        reason=_REASONS.get(ended) or (Reason(ended) if ended in set(Reason) else Reason.MIXED),
+        next_test=_further(study, ended), advice=_LEFT_OPEN,
     )  # fmt: skip
+
+
+_REASONS = dict.fromkeys(("tokens", "money", "tokens or money"), Reason.BUDGET)
+_LEFT_OPEN = "Look up these times in the logs of the edge and of the servers; the cause is among the suspects that are left."
+_MORE = {
+    "tokens": "the same again with a larger --max-tokens-total",
+    "money": "the same again with a larger --max-usd",
+    "tokens or money": "the same again with a larger --max-tokens-total or --max-usd",
+}
+_LARGER = 120
+"""Requests, twice what is asked by default."""
+
+
+def _further(study: Study, ended: str) -> str:
+    by_hand = "the same request with half of these suspects left out by hand"
+    if ended == "budget" and study.evidence.budget < _LARGER:
+        return f"the same again with --max-requests {_LARGER}, or {by_hand}"
+    return f"{_MORE[ended]}, or {by_hand}" if ended in _MORE else by_hand
 
 
 def moved(study: Study, found: Found) -> Finding:
@@ -139,11 +189,6 @@ def _code(failed: Exchange, factor: Factor | None) -> str:
     return _BY_FACTOR.get(factor, own)
 
 
-def _any_header(refined: Refined) -> bool:
-    """One that says nothing of the client's software."""
-    return any(name.startswith(("header ", "no header ")) for name in refined.cause.parts)
-
-
 def _confidence(study: Study, found: Found) -> Confidence:
     known = study.composer.every() if study.composer is not None else {}
     stack = any(
@@ -162,53 +207,6 @@ def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str,
         return ()
     others = confounders(plain, small, names)
     return tuple(one for one in others if not one.startswith("headers differ in order"))
-
-
-def source(study: Study) -> Finding:
-    """Nothing passes beside it: it is not the request."""
-    failed = next(call.last for call in study.every if call.last is not None and study.failure is not None
-                  and study.failure.says(call))  # fmt: skip
-    assert failed is not None
-    tally = study.evidence.matched
-    others = [call for call in study.every if call.last is not None]
-    alike = sum(study.failure.says(call) is True for call in others) if study.failure is not None else 0
-    said = (
-        "not the request: every other way to ask the same endpoint fails alike, so it is the network that is asked from, "
-        "the key, or everybody"
-        if alike == len(others)
-        else "no control passes: what came back beside it is another failure, which says nothing of the request"
-    )
-    api = study.failure is not None and not study.failure.before_api
-    word = f"{REPRODUCED} {words.score(tally)}" if api else f"{CANNOT}: {said}"
-    code = failed.attribution.code if failed.attribution is not None else "blocked"
-    rows = (
-        (OUTCOME, word),
-        (
-            "seen",
-            f"as told: {shown(failed)}; {alike} of {len(others)} requests of {_kinds(study)} kinds alike",
-        ),
-        ("because", "the API itself says so, to the plain request as well" if api else said),
-        *named(failed),
-        *times(study),
-        ("customer", paragraph(failed, code)),
-    )
-    fields: dict[str, Any] = {
-        "verdict": Verdict.FAIL if api else Verdict.INCONCLUSIVE,
-        "reason": None if api else Reason.BLOCKED,
-        "confidence": None if api else Confidence.LOW,
-    }
-    if fields["confidence"] is None:
-        del fields["confidence"]
-    return conclude(
-        study.case, code, failed, detail=rows, observed=Observed(alike, len(others)), evidence=evidence(study),
-        title="The API refuses it, however it is asked" if api else "Not the request: from here every request fails alike",
-        next_test=None if api else "the same request from another network, and with another key",
-        **fields,
-    )  # fmt: skip
-
-
-def _kinds(study: Study) -> int:
-    return len({call.trial.label for call in study.every})
 
 
 def cannot(study_case: Any, said: str, reason: Reason = Reason.TOO_FEW) -> Finding:

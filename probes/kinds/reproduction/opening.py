@@ -181,11 +181,14 @@ def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
 
 
 def _all_alike(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], None]:
-    """The request as told and the nearest plain one in turns, so that no single answer is believed."""
+    """The request as told and the nearest plain one in turns, so that no single answer is believed; more often
+    where something passed.
+    """
     assert found.failing is not None
     assert study.failure is not None
     nearest = Question(f"{PLAIN}/0", next(candidates(study, found.failing.draft)))
-    for question in (found.failing, nearest) * (_FEW - 1):
+    some = study.failure.before_api and any(study.says(call) is False for call in study.every)
+    for question in (found.failing, nearest) * (int(study.case.params["repeats"]) if some else _FEW - 1):
         call = yield from study.ask(question)
         if call.not_sent is not None:
             return

@@ -68,7 +68,7 @@ def _headers(failing: Draft, passing: Draft) -> list[Part]:
 
 def _header(failing: Draft, name: str) -> Part:
     values = _values(failing, name)
-    factor = Factor.SDK_HEADERS if name.startswith(_FAMILIES[0]) else _FACTORS.get(name, Factor.CLIENT)
+    factor = Factor.SDK_HEADERS if name.startswith(_FAMILIES[0]) else _FACTORS.get(name)
     said = f"header {name}" if values else f"no header {name}"
     return Part(said, factor, lambda draft: draft.with_header(name, values))
 

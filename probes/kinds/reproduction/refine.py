@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Refined:
-    """A cause with what is known of its inside. `failing`: the smallest question that fails; `size`: bytes of the body
-    that pass and that fail; `piece`: the smallest text; `turns`: of a conversation, how many it takes; `stacks`: clients
+    """A cause with what is known of its inside. `failing`: the smallest question that fails; `inside`: of a part the sets that each suffice; `size`: bytes
+    of the body that pass and that fail, next to each other unless it was `halted`; `piece`: the smallest text; `turns`: of a conversation, how many it takes; `stacks`: clients
     over which the same bytes fail, and over which they pass.
     """
 
     cause: Cause
     failing: Hashable
-    inside: dict[str, frozenset[str]] = field(default_factory=dict)
+    inside: dict[str, tuple[frozenset[str], ...]] = field(default_factory=dict)
     size: tuple[int, int] | None = None
     piece: str | None = None
     turns: int | None = None
@@ -68,7 +68,7 @@ def _inside(study: Study, found: Refined, part: Part) -> Asking[None]:
         return
     result = yield from causes(study.evidence, names, beneath)
     if result.causes:
-        found.inside[part.name] = frozenset().union(*(one.parts for one in result.causes))
+        found.inside[part.name] = tuple(one.parts for one in result.causes)
         found.failing = beneath | result.causes[0].parts
     found.halted = result.halted
 
@@ -126,11 +126,7 @@ def _text(study: Study, found: Refined, part: Part) -> Asking[None]:
     held = _Field(study, study.composer, found.cause.parts - {part.name}, part)
     whole = len(text_of(held.value).encode("utf-8", "surrogatepass"))
     if whole and (yield from study.evidence.fails(held.sized(whole))):
-        passes, fails = yield from threshold(study.evidence, held.sized, [0], whole)
-        yield from study.evidence.measure(held.sized(fails), REPEATS)
-        found.failing, found.structure = held.sized(fails), fails <= 1
-        if not found.structure:
-            found.size = (_bytes(study, held.sized(passes)), _bytes(study, held.sized(fails)))
+        yield from _size(study, found, held, whole)
         return
     if not study.case.target.owned:
         found.opaque = part.name
@@ -141,6 +137,21 @@ def _text(study: Study, found: Refined, part: Part) -> Asking[None]:
         if done:
             return
     yield from _piece(study, found, held, value)
+
+
+def _size(study: Study, found: Refined, held: _Field, whole: int) -> Asking[None]:
+    """From how many bytes on neutral text fails as well; as far as that was found."""
+    reached = (0, whole)
+    try:
+        reached = yield from threshold(study.evidence, held.sized, [0], whole)
+        yield from study.evidence.measure(held.sized(reached[1]), REPEATS)
+    except Halted as halted:
+        reached, found.halted = halted.reached or reached, halted.why
+    passes, fails = reached
+    found.failing, found.structure = held.sized(fails), fails <= 1
+    # Where no size passed, neutral text may fail for its structure.
+    if not found.structure and (passes or found.halted is None):
+        found.size = (_bytes(study, held.sized(passes)), _bytes(study, held.sized(fails)))
 
 
 def _bytes(study: Study, question: Question) -> int:

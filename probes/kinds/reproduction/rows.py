@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from probes.kinds.conclude import outcome_code
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.rules import rule
 from probes.kinds.words import shown
+from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from probes.kinds.reproduction.experiment import Found
@@ -35,7 +38,17 @@ def seen(study: Study, failed: Exchange, passed: Exchange | None) -> Rows:
         if passed is not None
         else ""
     )
-    return (("seen", f"as told: {shown(failed)}{beside}"),)
+    told = study.evidence.of(frozenset(study.composer.names))
+    return (("seen", f"as told: {shown(failed)}{ended(failed)}, {words.score(told)} times{beside}"),)
+
+
+def ended(failed: Exchange) -> str:
+    """What is wrong with an answer that began well."""
+    code = outcome_code(failed)
+    if failed.status is None or failed.status >= HTTPStatus.BAD_REQUEST or not code.startswith("stream."):
+        return ""
+    events = sum(event["n"] for event in (failed.facts.get("events") or {}).values())
+    return f": {vocabulary()[code].title.lower()} ({code}), {events} event{'' if events == 1 else 's'} came"
 
 
 def because(study: Study, found: Found, causes: list[str]) -> Rows:
@@ -79,6 +92,11 @@ def times(study: Study) -> Rows:
     return (("times", dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}, by the answers"),)
 
 
+def _host(url: str) -> str:
+    """With its port, where the URL has one, and without who asks."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 def changed(study: Study, failed: Exchange, code: str, factor: Factor | None, value: str) -> str:
     assert study.composer is not None
     failing = study.composer.failing
@@ -87,7 +105,7 @@ def changed(study: Study, failed: Exchange, code: str, factor: Factor | None, va
     said = {
         "method": failing.method,
         "path": failing.path.partition("?")[0],
-        "host": urlsplit(study.told.url).hostname or "",
+        "host": _host(study.told.url),
         "value": value,
     }
     found = rule(product, factor, code, vendor, said)

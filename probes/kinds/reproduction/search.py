@@ -112,19 +112,23 @@ def threshold(
 ) -> Asking[tuple[int, int]]:
     """The largest value that passes and the smallest that fails, next to each other. A value that passed by luck is
     found out at the end, and the search goes on from the one before. `passes`: the first is known to, those that follow
-    passed in a search.
+    passed in a search. What is raised where it ends early says how far it came.
     """
     lows, high = list(passes), fails
-    while True:
-        while high - lows[-1] > 1:
-            middle = (lows[-1] + high) // 2
-            if (yield from evidence.fails(question(middle))):
-                high = middle
-            else:
-                lows.append(middle)
-        if len(lows) == 1 or (yield from evidence.surely_passes(question(lows[-1]))):
-            return lows[-1], high
-        high = lows.pop()
+    try:
+        while True:
+            while high - lows[-1] > 1:
+                middle = (lows[-1] + high) // 2
+                if (yield from evidence.fails(question(middle))):
+                    high = middle
+                else:
+                    lows.append(middle)
+            if len(lows) == 1 or (yield from evidence.surely_passes(question(lows[-1]))):
+                return lows[-1], high
+            high = lows.pop()
+    except Halted as halted:
+        halted.reached = lows[-1], high
+        raise
 
 
 def substring(

@@ -76,4 +76,9 @@ def _line(study: Study, question: Any) -> str:
 
 def _ran(study: Study, question: Hashable) -> str:
     calls = [call.last for call in study.of_question(question) if call.last is not None]
-    return f"{shown(calls[-1])}, {len(calls)} times" if calls else "not yet"
+    if not calls:
+        return "not yet"
+    tally, failed = study.evidence.of(question), study.failed(question)
+    if failed is not None and tally.k < tally.n:
+        return f"{shown(failed)}, {tally.k} of {tally.n} times"
+    return f"{shown(calls[-1])}, {len(calls)} times"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from probes.api_paths import endpoint
 from probes.kinds.reproduction.draft import Composer, Draft, encoded
 from probes.kinds.reproduction.evidence import Evidence, Halted
-from probes.model import Ask, Raw, Trial
+from probes.model import Ask, NotSent, Raw, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Sequence
@@ -75,15 +75,23 @@ class Study:
         return self.calls.get(question, [])
 
     def failed(self, question: Hashable) -> Exchange | None:
-        return next((c.last for c in self.of_question(question) if self._failed(c)), None)
+        return next((c.last for c in self.of_question(question) if self.says(c)), None)
 
     def passed(self, question: Hashable) -> Exchange | None:
         assert self.failure is not None
         calls = self.of_question(question)
         return next((call.last for call in calls if self.failure.says(call) is False), None)
 
-    def _failed(self, call: Call) -> bool:
-        return self.failure is not None and self.failure.says(call) is True
+    def says(self, call: Call) -> bool | None:
+        """Whether it failed as told; `None` where it says nothing of that."""
+        return self.failure.says(call) if self.failure is not None else None
+
+    def ended(self, why: NotSent) -> str:
+        """Why nothing more was asked; of a budget which one it was, as far as that can be told from here."""
+        budget, sent = self.case.target.budget, sum(call.not_sent is None for call in self.every)
+        if why is not NotSent.BUDGET or (budget.requests is not None and sent >= budget.requests):
+            return str(why)
+        return "money" if budget.tokens is None else "tokens" if budget.usd is None else "tokens or money"
 
     def draft(self, question: Any) -> Draft:
         if isinstance(question, Question):
@@ -156,7 +164,7 @@ class Study:
             while True:
                 call = yield from self.ask(question)
                 if call.not_sent is not None:
-                    question = search.throw(Halted(str(call.not_sent)))
+                    question = search.throw(Halted(self.ended(call.not_sent)))
                 else:
                     question = search.send(self.failure.says(call))
         except StopIteration as done:

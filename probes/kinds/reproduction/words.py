@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 _SHOWN = 80
 """Characters of a value or a text; of longer ones the beginning and the end."""
 _WHY = {
-    "budget": "the budget of requests is used up",
+    "budget": "the budget of requests (--max-requests) is used up",
+    "tokens": "the budget of tokens (--max-tokens-total) is used up",
+    "money": "the budget of money (--max-usd) is used up",
+    "tokens or money": "the budget of tokens (--max-tokens-total) or of money (--max-usd) is used up",
     "paused": "the server asked for a pause",
     "silent": "what came back said nothing of the question",
-    "unavailable": "nothing answered any more",
+    "unavailable": "two requests in a row got no first byte",
     "interrupted": "it was interrupted",
     "not_recorded": "the stored run does not hold it",
 }
@@ -59,6 +62,9 @@ def factor(study: Study, refined: Refined) -> Factor | None:
         found = (found - {Factor.BODY}) | {Factor.SIZE}
     if Factor.TLS in found and not study.told.url.lower().startswith("https:"):
         found = (found - {Factor.TLS}) | {Factor.CLIENT}
+    if refined.halted is not None and refined.size is None:
+        # Neither its size nor its content was looked at to the end.
+        found = {None if one is Factor.BODY else one for one in found}
     if len(found) == 1:
         return found.pop()
     return next((one for one in _ORDER if one in found), None)
@@ -91,16 +97,22 @@ def _part(study: Study, refined: Refined, name: str) -> str:
     elif name in {"path", "query", "method"}:
         said = _line(study, name)
     if inside:
-        return _inside(sorted(inside), said)
+        return _inside(inside, said, len(part.inside))
     return _body(refined, said) if part.at is not None else _value(study, name, said)
 
 
-def _inside(names: Sequence[str], said: str) -> str:
+_AGENT = " in the user agent"
+
+
+def _inside(sets: Sequence[frozenset[str]], said: str, many: int) -> str:
     """What of a part suffices."""
-    agent = [name.removesuffix(" in the user agent") for name in names if name.endswith(" in the user agent")]
-    if agent:
-        return f"the {listed(agent)} in {said}"
-    return f"{listed(names)}, of {said}"
+    agent = any(name.endswith(_AGENT) for name in sets[0])
+    if len(sets) == many > 1 and not agent:
+        return f"{said}, whatever is in it"
+    each = " or, by itself, ".join(
+        listed([name.removesuffix(_AGENT) for name in sorted(names)]) for names in sets
+    )
+    return f"the {each} in {said}" if agent else f"{each}, of {said}"
 
 
 def _line(study: Study, name: str) -> str:
@@ -141,6 +153,12 @@ def _stack(study: Study, refined: Refined) -> str:
     return f"the client's own stack ({what}), no header: the same bytes are {told or 'let pass by another'}"
 
 
+def _size(low: int, high: int, *, found: bool) -> str:
+    if found:
+        return f"the size of the body, whatever it says ({low:,} bytes pass, {high:,} don't)"
+    return f"the size of the body, whatever it says (its limit lies between {low:,} bytes, which passed, and {high:,}, which failed)"
+
+
 def _body(refined: Refined, said: str) -> str:
     if refined.turns is not None:
         size = f", {refined.size[1]:,} bytes" if refined.size else ""
@@ -149,8 +167,7 @@ def _body(refined: Refined, said: str) -> str:
             "as do the turns before it and neutral text of the same size"
         )
     if refined.size is not None:
-        low, high = refined.size
-        return f"the size of the body, whatever it says ({low:,} bytes pass, {high:,} don't)"
+        return _size(*refined.size, found=refined.halted is None)
     if refined.structure:
         return f"{said}, by its structure: with neutral text in it, it fails as well"
     if refined.piece is not None:
