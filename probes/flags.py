@@ -123,9 +123,9 @@ def choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time-scale", type=scale, default=1.0, metavar="X", help=SCALE_HELP)
 
 
-def budget(parser: argparse.ArgumentParser) -> None:
+def budget(parser: argparse.ArgumentParser, requests: str = "the target's") -> None:
     parser.add_argument(
-        "--max-requests", type=int, metavar="N", help="budget of requests (default: the target's)"
+        "--max-requests", type=int, metavar="N", help=f"budget of requests (default: {requests})"
     )
     parser.add_argument(
         "--max-tokens-total", type=int, metavar="N", help="budget of tokens (default: the target's)"
@@ -139,7 +139,7 @@ def repro(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit codes: 1 REPRODUCED, STILL, CHANGED; 0 NOT REPRODUCED, FIXED; 3 CANNOT; 2 a mistake in the call. Without --target "
         "the URL of the request is the target. Secrets are taken out of what is given at once; of this machine's variables "
-        "only those are sent that --key-env, --header or the target name."
+        "only those are sent that --key-env, --header, --secret or the target name."
     )
     parser.add_argument(
         "file",
@@ -153,8 +153,15 @@ def repro(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--request", metavar="FILE", help="HTTP as on the wire: request line, headers, body")
     group.add_argument("--sdk-call", metavar="FILE", help="an SDK's call or its arguments, as JSON")
     group.add_argument("--entry", type=int, metavar="N", help="which of several it holds, from 1")
+    group.add_argument(
+        "--secret",
+        action="append",
+        default=[],
+        metavar="NAME=VAR",
+        help="the variable that holds what a bundle or a text calls NAME, such as TOLD_QUERY; repeatable",
+    )
     target(parser)
-    budget(parser)
+    budget(parser, "60, or 150 where the same is answered now so, now otherwise; 500 at the most")
     parser.add_argument("--seed", type=int, metavar="N", help="make the same random choices as another run")
     parser.add_argument("--time-scale", type=scale, default=1.0, metavar="X", help=SCALE_HELP)
     reports(parser)

@@ -1,7 +1,7 @@
 """What of this must nobody see?
 
-Secrets go by value (in any spelling that an echo uses), by the name of the header that carries them, and by the shape
-of a key. Whatever is stored or shown passes here once, as a `Call`.
+Secrets go by value (in any spelling that an echo uses; one too short for that by the name it stands behind), by the name
+of the header that carries them, and by the shape of a key. Whatever is stored or shown passes here once, as a `Call`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from probes import secretive
 from probes.complaint import reference
-from probes.model import BODY_HEAD, Ask, Dial
+from probes.model import BODY_HEAD, Ask, Dial, Raw
 from probes.spellings import pattern, piece_at_end, piece_at_start, spellings
 
 if TYPE_CHECKING:
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from probes.model import Call, Exchange, Request
 
 REDACTED = "[redacted]"
-SECRET_HEADERS = frozenset(
-    {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie", "set-cookie"}
-)
 _SCHEMES = frozenset({"bearer", "basic", "digest", "negotiate", "token", "apikey"})
 _MIN_VALUE = 8
 _MAX_DEPTH = 100
@@ -41,6 +40,13 @@ _SHAPES = re.compile(
             r"hf_(?<![\w-]hf_)[A-Za-z0-9]{20,}",
             r"gsk_(?<![\w-]gsk_)[A-Za-z0-9]{20,}",
             r"xai-(?<![\w-]xai-)[A-Za-z0-9]{20,}",
+            *(
+                rf"{lead}(?<![\w-]{lead})[A-Za-z0-9]{{30,}}"
+                for lead in ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")
+            ),
+            r"github_pat_(?<![\w-]github_pat_)\w{30,}",
+            r"glpat-(?<![\w-]glpat-)(?=[a-z_-]*[A-Z0-9])[\w-]{20,}",
+            r"xox[abeprs]-(?<![\w-]xox[abeprs]-)(?=[A-Za-z-]*\d)[A-Za-z0-9-]{10,}",
             r"eyJ(?<![\w-]eyJ)[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",
             r"A[KS]IA(?<![\w-]A[KS]IA)[0-9A-Z]{16}(?!\w)",
             # `Bearer realm=…` and `Bearer authentication` are words of a challenge, not tokens.
@@ -79,28 +85,29 @@ def with_keys_as(text: str, said: Callable[[str], str]) -> str:
 
 
 class Redactor:
-    """`secrets` go by value, from 8 characters on; `headers` are further names whose values are secret; `spared` only
-    look like a key.
+    """`secrets` go by value, shorter ones than 8 characters behind a name that says so; `headers` are further names whose
+    values are secret; `spared` only look like a key.
     """
 
     def __init__(
         self, secrets: Iterable[str] = (), headers: Iterable[str] = (), spared: Iterable[str] = ()
     ) -> None:
-        values = {s for s in secrets if len(s) >= _MIN_VALUE and s.lower() not in _PLACEHOLDERS}
+        given = {s for s in secrets if s and s.lower() not in _PLACEHOLDERS}
+        values = {s for s in given if len(s) >= _MIN_VALUE}
+        self._short = secretive.named(given - values)
         # Longest first: of two secrets that start alike, the whole one goes.
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._spellings = [spelling for value in ordered for spelling in spellings(value)]
         self._values = re.compile("|".join(map(pattern, self._spellings)) or r"(?!)")
         self._spared = frozenset(spared)
-        self._headers = SECRET_HEADERS | {name.lower() for name in headers}
+        self._headers = secretive.HEADERS | {name.lower() for name in headers}
 
     def __repr__(self) -> str:
         return "Redactor()"
 
     def text(self, text: str) -> str:
-        return with_keys_as(
-            self._values.sub(REDACTED, text), lambda key: key if key in self._spared else REDACTED
-        )
+        text = self._short.sub(rf"\1{REDACTED}", self._values.sub(REDACTED, text))
+        return with_keys_as(text, lambda key: key if key in self._spared else REDACTED)
 
     def data(self, data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> bytes:
         """`cut_start`, `cut_end`: more stood before or after, so a piece of a secret may stand at that edge."""
@@ -137,7 +144,7 @@ class Redactor:
         return replace(
             call,
             trial=replace(call.trial, request=self._request(call.trial.request)),
-            exchanges=tuple(map(self._exchange, call.exchanges)),
+            exchanges=tuple(self._exchange(_as_asked(one, call.trial.request)) for one in call.exchanges),
             returned=self._head(call.returned),
             raised=raised and replace(raised, text=self._head(raised.text) or ""),
             conditions=self.tree(call.conditions),
@@ -218,7 +225,7 @@ class Redactor:
 
     def _named(self, name: str, value: Any, depth: int) -> Any:
         if isinstance(value, str):
-            return self._header(name, value)
+            return REDACTED if self._short.fullmatch(f"{name}={value}") else self._header(name, value)
         if isinstance(value, list | tuple) and name.lower() in self._headers:
             return [self._named(name, item, depth + 1) for item in value]
         return self.tree(value, depth + 1)
@@ -246,6 +253,25 @@ def _only_names(value: str, variables: Iterable[str]) -> bool:
         bool(known)
         and re.fullmatch(rf"(?:[A-Za-z]+ )?{one}|[^\s=;]+={one}(?:; ?[^\s=;]+={one})*", value) is not None
     )
+
+
+def _as_asked(exchange: Exchange, asked: Request) -> Exchange:
+    """Where `asked` refers to a secret, its place is empty, however short the value was."""
+    if not (isinstance(asked, Raw) and asked.rooted and asked.secrets):
+        return exchange
+    references = re.compile("|".join(re.escape(reference(name)) for name in asked.secrets))
+    sent = exchange.request
+    url, headers = (
+        sent.url,
+        {name.lower(): value for name, value in asked.headers if references.search(value)},
+    )
+    if references.search(asked.path):
+        parts = urlsplit(url)
+        url = f"{parts.scheme}://{parts.netloc}{references.sub(REDACTED, asked.path)}"
+    pairs = tuple(
+        (name, references.sub(REDACTED, headers.get(name.lower(), value))) for name, value in sent.headers
+    )
+    return replace(exchange, request=replace(sent, url=url, headers=pairs))
 
 
 def _without_cookie_values(value: str, *, attributes: bool) -> str:

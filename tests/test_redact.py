@@ -101,6 +101,23 @@ def test_what_is_no_secret(secret):
     assert Redactor([secret]).text(text) == text
 
 
+SHORT = {
+    "a query": ("https://h.example/v1?token=SEC1234&n=1", f"https://h.example/v1?token={REDACTED}&n=1"),
+    "an echo": ('{"access_token": "SEC1234", "n": 1}', f'{{"access_token": "{REDACTED}", "n": 1}}'),
+    "an echo within a text": (r'"no {\"password\":\"SEC1234\"}"', rf'"no {{\"password\":\"{REDACTED}\"}}"'),
+    "elsewhere": ("SEC1234 n=SEC1234 token=SEC12345", "SEC1234 n=SEC1234 token=SEC12345"),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_secret_goes_by_its_place(name):
+    """What is too short to go by value goes where a name says what it is."""
+    said, shown = SHORT[name]
+    redactor = Redactor(["SEC1234"])
+    assert redactor.text(said) == shown
+    assert redactor.tree({"token": "SEC1234", "n": "SEC1234"}) == {"token": REDACTED, "n": "SEC1234"}
+
+
 def test_the_longer_of_two_secrets_goes_first():
     """Of a secret that begins with another nothing stays."""
     assert Redactor(["secret-one", "secret-one-and-more"]).text("secret-one-and-more") == REDACTED
@@ -143,6 +160,11 @@ SHAPED = {
     "xAI": "xai-" + "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6",
     "JWT": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl-x",
     "AWS": "AKIA" + "IOSFODNN7EXAMPLE",
+    "GitHub": "ghp_" + "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8",
+    "GitHub, fine-grained": "github_pat_" + "11ABCDEFG0a1B2c3D4e5F6_g7H8i9J0a1B2c3D4e5F6g7H8",
+    "GitLab": "glpat-" + "a1B2c3D4-e5F6_g7H8i9",
+    "Slack, a bot's": "xoxb-" + "123456789012-1234567890123-a1B2c3D4e5F6",
+    "Slack, an application's": "xoxa-" + "2-123456789012-a1B2c3D4",
     "AWS, for a time": "ASIA" + "IOSFODNN7EXAMPLE",
 }
 

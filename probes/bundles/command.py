@@ -25,21 +25,24 @@ def check(arguments: Namespace) -> None:
         raise UsageError(f"--bundle {arguments.bundle}: a bundle's name ends in {SUFFIX}")
 
 
-def after(run: Run, arguments: Namespace, secrets: Secrets | None = None) -> None:
-    """Of a run that was just made: where it was asked for, and beside the stored run where it failed."""
+def after(run: Run, arguments: Namespace, secrets: Secrets | None = None) -> bool:
+    """Of a run that was just made: where it was asked for, and beside the stored run where it failed. Whether there is one."""
     from probes.bundles.writing import save  # noqa: PLC0415 - a run that is fine needs none of it
 
     secrets = secrets or Secrets()
+    written = arguments.bundle is not None
     if run.verdict is Verdict.FAIL and not arguments.no_store:
         path = store.reports_dir() / f"{run.id}{SUFFIX}"
         try:
             save(run, path, secrets, here=True)
             _say(path, arguments)
+            written = True
         except UsageError as fault:  # what was paid for is shown and judged, bundled or not
             sys.stderr.write(f"edgeprobe: no bundle: {fault}\n")
     if arguments.bundle is not None:
         save(run, Path(arguments.bundle), secrets, here=True)
         _say(Path(arguments.bundle), arguments)
+    return written
 
 
 def of_stored(run: Run, arguments: Namespace) -> None:

@@ -45,9 +45,9 @@ def is_bundle(name: str) -> bool:
 
 def run(path: str | Path) -> Run:
     """The run in it, with what a replay needs."""
-    members = _Members(path)
+    document = _Members(path).json(RUN)
     try:
-        return from_document(members.json(RUN))
+        return from_document(document)
     except UsageError as fault:
         raise UsageError(_said(path, str(fault))) from None
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from probes import secretive
 from probes.classify.blocks import RAY, Block, blocks
 from probes.classify.evidence import LACKS, Judge
 from probes.classify.pages import Pages, pages
@@ -17,7 +18,7 @@ from probes.classify.text import inside_strings
 from probes.model import Exchange, Layer, WhoActs
 from probes.next_tests import NextTest, of_answer
 from probes.own_signatures import catalogue_for
-from probes.redact import SECRET_HEADERS, Redactor
+from probes.redact import Redactor
 from probes.response import Response
 from probes.signatures import catalogue
 from probes.vocabulary import vocabulary
@@ -185,7 +186,7 @@ def _secrets(found: Iterable[Block]) -> set[str]:
         value
         for block in found
         for name, value in block.exchange.request.headers
-        if name.lower() in SECRET_HEADERS
+        if name.lower() in secretive.HEADERS
     }
     return (
         values | {value.partition(" ")[2] for value in values} | {value.partition("=")[2] for value in values}

@@ -144,14 +144,27 @@ def request(one: Command, text: str, folder: Path | None) -> Plain:
     if not re.fullmatch(r"[A-Za-z]+(?:-[A-Za-z]+)*", plain.method):
         raise UsageError(f"line {one.line}: -X names no method of HTTP")
     plain.headers = list(_headers(line, text, posted=posted))
-    agent = next((value for name, value in plain.headers if name.lower() == "user-agent"), "")
-    said = re.match(r"curl/([\d.]+)", agent)
-    plain.version = said[1] if said else None
+    if (
+        _VERBOSE.search(text)
+        or "User-Agent" in line.own
+        or any(n.lower() == "user-agent" for n, _ in line.custom)
+    ):
+        plain.version = _version(plain.headers)
+    if any(name.lower() == "accept-encoding" and value == _CODINGS for name, value in plain.headers):
+        plain.notes.append(
+            f"--compressed: which codings their curl asks for is not told; {_CODINGS} are taken"
+        )
     if any(name.lower().startswith(_BROWSERS) for name, _ in plain.headers):
         plain.notes.append(
             "a browser sent it: its TLS and HTTP/2 are not imitated here, only its headers are"
         )
     return plain
+
+
+def _version(headers: list[tuple[str, str]]) -> str | None:
+    agent = next((value for name, value in headers if name.lower() == "user-agent"), "")
+    said = re.match(r"curl/([\d.]+)", agent)
+    return said[1] if said else None
 
 
 def _url(line: Line, data: bytes) -> str:

@@ -12,14 +12,14 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from probes import config
 from probes.complaint import Told, reference
 from probes.errors import UsageError
-from probes.imports.plain import UNRESOLVED, Plain
+from probes.imports.plain import UNRESOLVED, Plain, unresolved
 from probes.imports.taken import KEY
 from probes.redact import REDACTED, looks_like_key, safe_text, with_keys_as
+from probes.secretive import AUTHORIZING, in_body, in_query, in_words
 
 if TYPE_CHECKING:
     from probes.imports.taken import Taken
 
-_AUTHORIZING = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
 _STANDARD = frozenset({
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection", "content-encoding",
     "content-language", "content-length", "content-type", "date", "dnt", "expect", "host", "if-modified-since", "if-none-match",
@@ -28,20 +28,13 @@ _STANDARD = frozenset({
     "user-agent", "x-requested-with",
 })  # fmt: skip
 _OF_A_BROWSER = ("sec-fetch-", "sec-ch-", "sec-gpc")
-_SECRETIVE = (
-    r"api[-_]?key|key|token|access[-_]?token|auth|authorization|secret|client[-_]?secret|password|passwd|pwd|sig|signature|"
-    r"session|session[-_]?id|jwt|credential|x-amz-[a-z-]+"
-)
-_IN_QUERY = re.compile(rf"(?<=[?&])((?:{_SECRETIVE})=)([^&#]+)", re.IGNORECASE)
-_IN_JSON = re.compile(
-    r'("(?:api[-_]?key|access[-_]?token|authorization|client[-_]?secret|secret|password)"\s*:\s*")((?:[^"\\]|\\.){4,4096})(?=")',
-    re.IGNORECASE,
-)
 _PLACEHOLDER = re.compile(
     r"""\.{3}|…|^[<\[{(].*[>\]})]$|\*{3}|x{4}|•{3}|redacted|your|placeholder|^(?:my[-_]?)?(?:api[-_]?)?(?:key|token|secret)$
     |(?-i:^[A-Z]+(?:_[A-Z]+)+$)|^\$?\{\{.*\}\}$|^%\w+%$|^(?:key|token)?[-_ ]?here$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_BESIDE = re.compile(rf"(\s*(?:{UNRESOLVED.replace('(', '(?:')}|[^ -~])\s*|^\s+|\s+$)")
+"""In a secret, variables of the shell, and what no header can carry."""
 _TOO_SHORT = 4
 _SCHEMES = frozenset({"bearer", "basic", "token", "apikey", "digest", "negotiate"})
 
@@ -53,13 +46,18 @@ def told(plain: Plain, taken: Taken) -> Told:
     ):
         raise UsageError("the method or the address that is dialled holds a secret, or a shell variable")
     found = _Private(taken)
-    url = found.url(plain)
-    headers = tuple(pair for name, value in plain.headers for pair in found.header(name, value))
+    said = found.referenced
+    url = said(found.url(plain))
+    headers = tuple(
+        (one, said(kept)) for name, value in plain.headers for one, kept in found.header(name, value)
+    )
     if plain.user is not None and "authorization" not in {name.lower() for name, _ in headers}:
-        headers = (("Authorization", found.basic(plain.user)), *headers)
+        headers = (("Authorization", said(found.basic(plain.user))), *headers)
     body = found.body(plain.body)
     proxy = found.proxy(plain)
-    notes = [*plain.notes, *found.notes]
+    version = plain.version and said(found.text(plain.version, "version"))
+    seen = plain.seen and taken.hidden(said(found.text(plain.seen, "answer")))
+    notes = [taken.hidden(said(found.text(note, "note"))) for note in (*plain.notes, *found.notes)]
     return Told(
         method=plain.method,
         url=url,
@@ -67,15 +65,15 @@ def told(plain: Plain, taken: Taken) -> Told:
         body=body,
         form=plain.form,
         client=plain.client,
-        version=plain.version and found.text(plain.version, "version"),
+        version=version,
         http_version=plain.http_version,
         family=plain.family,
         connect_to=plain.connect_to,
         proxy=proxy,
         secrets=tuple(found.variables),
         digests=tuple(found.digests),
-        seen=plain.seen and taken.hidden(found.text(plain.seen, "answer")),
-        notes=tuple(dict.fromkeys(taken.hidden(found.text(note, "note")) for note in notes)),
+        seen=seen,
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -90,7 +88,10 @@ def shown_url(url: str) -> str:
 
 
 class _Private:
-    """`variables`: those that references stand for. `digests`: of headers that nobody knows."""
+    """`variables`: those that references stand for. `digests`: of headers that nobody knows.
+
+    What was taken out stands as a variable of the shell does, until `referenced` writes the references.
+    """
 
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
@@ -115,12 +116,12 @@ class _Private:
             plain.user = plain.user or unquote(parts.netloc.rpartition("@")[0])
         if parts.fragment:
             self.notes.append("the fragment of the URL is never sent, and is left out")
-        query = _IN_QUERY.sub(lambda match: match[1] + self._secret(match[2], "QUERY"), f"?{parts.query}")[1:]
+        query = in_query(parts.query, lambda value: self._secret(value, "QUERY"))
         path = self.text(parts.path or "/", "path")
         netloc = parts.netloc.rpartition("@")[2]
         if with_keys_as(netloc, lambda _: "") != netloc:
             raise UsageError("the URL cannot be read: its host looks like a key")
-        return urlunsplit((parts.scheme, netloc, path, self.text(query, "query"), ""))
+        return urlunsplit((parts.scheme, netloc, path, self._shaped(query, "query"), ""))
 
     def header(self, name: str, value: str) -> list[tuple[str, str]]:
         """The pair as it is kept; none where it can't be kept."""
@@ -128,7 +129,7 @@ class _Private:
         if with_keys_as(name, lambda _: "") != name or re.search(UNRESOLVED, name):
             self.notes.append("a header whose name holds a secret is left out")
             return []
-        if low in _AUTHORIZING:
+        if low in AUTHORIZING:
             return [(name, self._authorizing(name, value))]
         if low == "proxy-authorization":
             self.notes.append(f"{name} is for a proxy, and is left out")
@@ -136,17 +137,13 @@ class _Private:
         if low == "cookie":
             return [(name, "; ".join(map(self._cookie, value.split(";"))))]
         if low in _known() or low.startswith(_OF_A_BROWSER):
-            queried = _IN_QUERY.sub(lambda match: match[1] + self._secret(match[2], "QUERY"), value)
-            return [(name, self.text(queried, name))]
+            return [(name, self.text(value, name))]
         return self._unknown(name, value)
 
     def body(self, body: bytes) -> bytes:
         """Any bytes; what is no secret stays to the byte."""
-        said = re.sub(
-            UNRESOLVED, lambda match: self._variable(match[1]), body.decode("utf-8", "surrogateescape")
-        )
-        said = _IN_JSON.sub(lambda match: match[1] + self._secret(match[2], "BODY"), said)
-        return self._shaped(said, "BODY").encode("utf-8", "surrogateescape")
+        said = in_body(body.decode("utf-8", "surrogateescape"), lambda value: self._secret(value, "BODY"))
+        return self.referenced(self._shaped(said, "BODY")).encode("utf-8", "surrogateescape")
 
     def basic(self, user: str) -> str:
         pair = user if ":" in user else f"{user}:"
@@ -173,23 +170,27 @@ class _Private:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
     def text(self, said: str, name: str) -> str:
-        """With references for variables of the shell, and for what has the shape of a key."""
-        return self._shaped(re.sub(UNRESOLVED, lambda match: self._variable(match[1]), said), name)
+        """Without what its name, or the shape of a key, says to be secret."""
+        return self._shaped(in_words(said, lambda value: self._secret(value, name)), name)
+
+    def referenced(self, said: str) -> str:
+        """With references for what was taken out, and for variables of the shell."""
+        return re.sub(UNRESOLVED, lambda match: reference(self._variable(match[1])), said)
 
     # --- what is secret ----------------------------------------------------------------------------------
 
     def _authorizing(self, name: str, value: str) -> str:
         scheme, blank, rest = value.partition(" ")
         lead, secret = (scheme + blank, rest.strip()) if scheme.lower() in _SCHEMES else ("", value.strip())
-        if (whole := re.fullmatch(UNRESOLVED, secret)) is not None:
-            return lead + self._variable(whole[1])
+        if re.fullmatch(UNRESOLVED, secret):
+            return lead + secret
         if not secret:
             self.notes.append(f"{name} is empty")
             return lead.strip()
         bare = re.sub(UNRESOLVED, "", secret)
         if bare != secret or len(secret) < _TOO_SHORT or _PLACEHOLDER.search(secret):
             self.notes.append(f"{name} holds a placeholder: the key was taken out of it before it was pasted")
-            return lead + self._variable(KEY)
+            return lead + unresolved(KEY)
         return lead + self._secret(secret, KEY)
 
     def _cookie(self, cookie: str) -> str:
@@ -201,8 +202,8 @@ class _Private:
         )
 
     def _unknown(self, name: str, value: str) -> list[tuple[str, str]]:
-        if (whole := re.fullmatch(UNRESOLVED, value.strip())) is not None:
-            return [(name, self._variable(whole[1]))]
+        if re.fullmatch(UNRESOLVED, value.strip()):
+            return [(name, value.strip())]
         if not value.strip():
             return [(name, "")]
         bare = re.sub(UNRESOLVED, "", value)
@@ -214,15 +215,18 @@ class _Private:
         return [(name, self._secret(value.strip(), name))]
 
     def _secret(self, value: str, name: str) -> str:
-        if (whole := re.fullmatch(UNRESOLVED, value)) is not None:
-            return self._variable(whole[1])
-        said = self._taken.take(value, name.removeprefix("TOLD_"))
-        self.variables[said[5:-1]] = None
-        return said
+        """All of it but what stands beside it."""
+        pieces = enumerate(_BESIDE.split(value))
+        return "".join(piece if at % 2 else self._piece(piece, name) for at, piece in pieces)
+
+    def _piece(self, value: str, name: str) -> str:
+        return (
+            unresolved(self._variable(self._taken.take(value, name.removeprefix("TOLD_")))) if value else ""
+        )
 
     def _variable(self, name: str) -> str:
         self.variables[name] = None
-        return reference(name)
+        return name
 
     def _shaped(self, said: str, name: str) -> str:
         return with_keys_as(said, lambda secret: self._secret(secret, name))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from probes.complaint import reference
-from probes.errors import UsageError
 
 PREFIX = "TOLD_"
 KEY = f"{PREFIX}KEY"
@@ -27,19 +26,17 @@ class Taken:
         return "Taken()"
 
     def take(self, value: str, name: str) -> str:
-        """Its reference: the same for the same value. `name`: of what it is, such as of a header."""
+        """Its variable: the same for the same value. `name`: of what it is, such as of a header."""
         known = next((variable for variable, held in self._values.items() if held == value), None)
         if known is not None:
-            return reference(known)
-        if value != value.strip() or not (value.isascii() and value.isprintable()):
-            raise UsageError(f"what stands for {name} is no secret that a request can carry: {_WHY}")
+            return known
         wanted = PREFIX + (re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").upper() or "SECRET")
         variable, number = wanted, 1
         while variable in self._values:
             number += 1
             variable = f"{wanted}_{number}"
         self._values[variable] = value
-        return reference(variable)
+        return variable
 
     @property
     def environ(self) -> dict[str, str]:
@@ -52,6 +49,3 @@ class Taken:
             if len(value) >= _LEAST:
                 text = text.replace(value, reference(variable))
         return text
-
-
-_WHY = "it has blanks at its ends, or characters that no header can"

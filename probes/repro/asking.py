@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes import config
+from probes.clients import sender_class
 from probes.conduct import Order, Plan, available, carried_out
 from probes.errors import UsageError
 from probes.kinds import KINDS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from probes.model import Client, Run, Sink, Target
 
 SUITE = "repro"
+MOST = 500
 
 
 def ask(
@@ -34,20 +36,25 @@ def ask(
     *,
     clock: Clock,
     seed: int | None = None,
+    most: int | None = None,
     sinks: Sequence[Sink] = (),
 ) -> Run:
-    """The run of one case. Raises UsageError, before anything is sent, where no client here can ask it."""
+    """The run of one case. Raises UsageError, before anything is sent, where no client here can ask it. `most`: requests that
+    somebody allows for it; by itself it takes fewer than a target may have.
+    """
     drawn = entropy.randbelow(2**31) if seed is None else seed
-    case, skipped = _case(told, target, route, drawn)
+    case, skipped = _case(told, target, route, drawn, most)
     case = replace(case, keyed=target.key_env is None or secrets.has_key(target), time_scale=clock.scale)
     order = Order((SUITE,), target, seed=drawn, cases=(case.id,), clock=clock)
     return carried_out(Plan((SUITE,), (case,), tuple(skipped), drawn), order, secrets, sinks)
 
 
-def _case(told: Told, target: Target, route: str, seed: int) -> tuple[Case, list[Skipped]]:
+def _case(told: Told, target: Target, route: str, seed: int, most: int | None) -> tuple[Case, list[Skipped]]:
     spec = KINDS[KIND]
     params = {**spec.defaults, "told": told}
-    if target.budget.requests is not None:
+    if most is not None:
+        params["budget"] = most
+    elif target.budget.requests is not None:
         params["budget"] = min(int(params["budget"]), target.budget.requests)
     name = f"{SUITE}/{KIND}/request={digest(told)}"
     case = Case(name, SUITE, KIND, target, _clients(told, target), route, params, seed)
@@ -55,8 +62,14 @@ def _case(told: Told, target: Target, route: str, seed: int) -> tuple[Case, list
     ready = available(case, skipped)
     if ready is None:
         raise UsageError(f"cannot be asked here: {'; '.join(row.reason for row in skipped)}")
+    ready = replace(ready, clients=tuple(map(_versioned, ready.clients)))
     # Of the others nobody asked for any by name.
     return ready, [row for row in skipped if row.client in {None, told.client}]
+
+
+def _versioned(client: Client) -> Client:
+    """With the version that is here, which a plain request announces."""
+    return replace(client, version=client.version or sender_class(client).version())
 
 
 def digest(told: Told) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import ChainMap
 from dataclasses import replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from probes import config, ordered, outputs, store
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from probes.model import Run, Sink, Target
 
 UNPROVEN = 3
+_WIDTH = 80
+_LOOK = "at its request.json before you pass the bundle on: what nobody can know to be a secret stays in it"
 _CODES = {REPRODUCED: 1, STILL: 1, CHANGED: 1, NOT_REPRODUCED: 0, FIXED: 0, CANNOT: UNPROVEN}
 
 
@@ -35,6 +38,9 @@ def run(arguments: Namespace, sinks: Sequence[Sink]) -> int:
     """1 it fails here, too · 0 it does not · 3 it cannot be told. UsageError for what cannot be read or asked."""
     outputs.check(arguments)
     bundles.check(arguments)
+    if (arguments.max_requests or 0) > asking.MOST:
+        said = f"is above {asking.MOST}, the most that one complaint is worth"
+        raise UsageError(f"--max-requests: {arguments.max_requests} {said}")
     named = _named(arguments)
     found = reading.given(
         arguments,
@@ -50,10 +56,19 @@ def run(arguments: Namespace, sinks: Sequence[Sink]) -> int:
     if not arguments.no_store:
         store.check()
     values = found.taken.environ
-    secrets = Secrets(ChainMap(values, dict(os.environ)), also=values)
+    secrets = Secrets(ChainMap(values, dict(os.environ)), also=(*values, *told.secrets))
     _introduce(told, values, arguments)
     clock = Clock(arguments.time_scale)
-    done = asking.ask(told, target, route, secrets, clock=clock, seed=arguments.seed, sinks=sinks)
+    done = asking.ask(
+        told,
+        target,
+        route,
+        secrets,
+        clock=clock,
+        seed=arguments.seed,
+        most=arguments.max_requests,
+        sinks=sinks,
+    )
     return _conclude(done, found.before, arguments, secrets)
 
 
@@ -82,17 +97,18 @@ def _aimed(
     if told.proxy is not None and arguments.proxy is None:
         said = f"it went through the proxy {told.proxy}, and here does not; --proxy names one"
         told = replace(told, notes=(*told.notes, said))
+    secrets = config.assignments("--secret", arguments.secret, "NAME=VARIABLE")
     if named is not None:
         headers = {name: ref.env for way in named.routes.values() for name, ref in way.headers.items()}
         route = aimed.route_of(named, told)
-        operators = keys.Named(named.key_env, named.key_env is None, headers)
+        operators = keys.Named(named.key_env, named.key_env is None, headers, secrets)
         asked = keys.keyed(told, found.taken, operators, os.environ)
         target = replace(named, key_env=asked.key_env)
     else:
         headers = config.assignments("--header", arguments.header, "NAME=VARIABLE")
         if arguments.key_env is not None and arguments.no_key:
             raise UsageError("--key-env and --no-key exclude each other")
-        operators = keys.Named(arguments.key_env, arguments.no_key, headers)
+        operators = keys.Named(arguments.key_env, arguments.no_key, headers, secrets)
         asked = keys.keyed(told, found.taken, operators, os.environ)
         beside = _beside(arguments, headers)
         if found.before is not None:
@@ -129,9 +145,22 @@ def _introduce(told: Told, taken: Iterable[str], arguments: Namespace) -> None:
     rows += [("seen", told.seen)] if told.seen else []
     rows += [("note", note) for note in told.notes]
     if kept := [name for name in taken if name in told.secrets]:
-        said = f"{', '.join(kept)}: taken out of what was given, and known to this run alone; set them to ask again"
-        rows.append(("secrets", said))
-    _write([f"{word:<8} {safe_text(text)}" for word, text in rows], arguments)
+        said = f"{', '.join(kept)}: taken out of what was given, and known to this run alone"
+        rows.append(
+            ("secrets", f"{said}; its bundle is asked again with them set and {keys.flags(told, kept)}")
+        )
+    _write([line for word, text in rows for line in _row(word, safe_text(text))], arguments)
+
+
+def _row(word: str, text: str) -> list[str]:
+    return wrap(
+        text,
+        _WIDTH,
+        initial_indent=f"{word:<9}",
+        subsequent_indent=" " * 9,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _write(lines: Sequence[str], arguments: Namespace) -> None:
@@ -148,7 +177,8 @@ def _conclude(done: Run, before: Run | None, arguments: Namespace, secrets: Secr
             sys.stderr.write(f"edgeprobe: not stored: {fault}\n")
     outputs.to_github(done, outputs.person(arguments))
     outputs.show(done, arguments)
-    bundles.after(done, arguments, secrets)
+    if bundles.after(done, arguments, secrets):
+        _write(_row("look", _LOOK), arguments)
     said = since(before, done) if before is not None else outcome(done.findings)
     _write([safe_text(said)], arguments)
     return next((code for word, code in _CODES.items() if said.startswith(word)), UNPROVEN)

@@ -7,32 +7,35 @@ but those that the operator's own command line or target names.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from probes.complaint import reference
 from probes.credentials import PLACEHOLDER
-from probes.errors import UsageError
+from probes.errors import UsageError, did_you_mean
+from probes.imports.taken import PREFIX
+from probes.secretive import AUTHORIZING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from probes.complaint import Told
     from probes.imports.taken import Taken
 
-_AUTHORIZING = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
 _KEY = re.compile(r"(?:(?:bearer|token|apikey) +)?\{env:(\w+)\}", re.IGNORECASE | re.ASCII)
-_REFERENCE = re.compile(r"\{env:([A-Za-z_]\w*)\}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the operator names. `key_env`: by --key-env or a target's file. `headers`: header → variable."""
+    """What the operator names. `key_env`: by --key-env or a target's file. `headers`: header → variable. `secrets`: what
+    the request calls a secret → variable.
+    """
 
     key_env: str | None
     no_key: bool
     headers: Mapping[str, str]
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,56 +47,99 @@ class Keyed:
 
 
 def keyed(told: Told, taken: Taken, named: Named, environ: Mapping[str, str]) -> Keyed:
-    """Raises UsageError where a value is needed that nobody named."""
+    """Raises UsageError where a value is needed that nobody named, or that no variable holds."""
+    asked, strange = told, _strange(told, taken, named)
     told = _by_header(told, named.headers)
     variable = key_of(told)
+    if variable in named.secrets:
+        variable = None
     theirs = variable is not None and variable in taken.environ
     ours = named.key_env is not None and (bool(environ.get(named.key_env)) or not theirs)
     if named.no_key and variable is not None and not theirs:
-        told, variable = _with_value(told, variable, PLACEHOLDER), None
+        strange = [name for name in strange if name != variable]
+        told, variable = _with_values(told, {variable: PLACEHOLDER}), None
         told = _noted(told, "asked without a key, as --no-key says")
-    elif ours and named.key_env is not None and variable is not None and variable != named.key_env:
-        why = ", not with the one in what was given" if theirs else ""
-        told = _noted(_renamed(told, variable, named.key_env), f"asked with the key in {named.key_env}{why}")
+    elif ours and named.key_env is not None and variable is not None:
+        strange = [name for name in strange if name != variable]
+        if variable != named.key_env:
+            why = ", not with the one in what was given" if theirs else ""
+            told = _noted(
+                _renamed(told, {variable: named.key_env}), f"asked with the key in {named.key_env}{why}"
+            )
         variable = named.key_env
     elif ours and variable is None and told.form == "har" and not _authorizes(told):
         told, variable = _put_back(told, named.key_env or ""), named.key_env
-    allowed = {*taken.environ, *named.headers.values(), *([named.key_env] if named.key_env else [])}
-    _check(told, variable, allowed)
-    used = tuple(name for name in told.secrets if _uses(told, name))
-    return Keyed(replace(told, secrets=used), variable or (named.key_env if ours else None))
+    if strange:
+        raise UsageError(_untold(asked, strange))
+    told = _renamed(told, named.secrets)
+    told = replace(told, secrets=tuple(name for name in told.secrets if _uses(told, name)))
+    _check_set(told, taken, environ)
+    return Keyed(told, variable or key_of(told) or (named.key_env if ours else None))
+
+
+def flags(told: Told, names: Iterable[str]) -> str:
+    """What names a variable for each of these secrets: of what was taken out its own, else one to be chosen."""
+    key = key_of(told)
+    chosen = {name: name if name.startswith(PREFIX) else "VAR" for name in names}
+    return " ".join(
+        f"--key-env {variable}" if name == key else f"--secret {name}={variable}"
+        for name, variable in chosen.items()
+    )
 
 
 def key_of(told: Told) -> str | None:
     """The variable of the key that authorizes it; `None` where none does, or a user's name and password."""
     for name, value in told.headers:
-        found = _KEY.fullmatch(value) if name.lower() in _AUTHORIZING else None
+        found = _KEY.fullmatch(value) if name.lower() in AUTHORIZING else None
         if found is not None:
             return found[1]
     return None
 
 
 def _authorizes(told: Told) -> bool:
-    return any(name.lower() in _AUTHORIZING for name, _ in told.headers)
+    return any(name.lower() in AUTHORIZING for name, _ in told.headers)
 
 
-def _check(told: Told, key: str | None, allowed: set[str]) -> None:
-    asked = [name for name in told.secrets if _uses(told, name) and name not in allowed]
-    if not asked:
-        return
-    host = urlsplit(told.url).netloc
-    if key in asked:
-        raise UsageError(
-            f"its key is not told; say --key-env VAR, the variable whose value {host} may have, or --no-key to ask without one"
-        )
-    headers = [name for name, value in told.headers if reference(asked[0]) in value]
-    if headers:
-        raise UsageError(
-            f"the value of its header {headers[0]} is not told; say --header {headers[0]}=VAR, the variable that holds it"
-        )
-    raise UsageError(
-        f"it names the variable {asked[0]}, whose value is not told; write the value in its place"
+def _strange(told: Told, taken: Taken, named: Named) -> list[str]:
+    """The secrets that it has and whose values neither the text nor --header nor --secret tells. That a variable of this
+    name is set, or named for another place, is none of it.
+    """
+    by_header = {name.lower() for name in named.headers}
+    left = replace(told, headers=tuple(pair for pair in told.headers if pair[0].lower() not in by_header))
+    for name in named.secrets:
+        if name not in told.secrets:
+            known = f"; it has {', '.join(told.secrets)}" if told.secrets else "; it has none"
+            raise UsageError(
+                f"--secret {name}: it has no such secret{did_you_mean(name, told.secrets) or known}"
+            )
+    named_ones = {*taken.environ, *named.secrets}
+    return [name for name in told.secrets if _uses(left, name) and name not in named_ones]
+
+
+def _untold(told: Told, names: Sequence[str]) -> str:
+    host, key = urlsplit(told.url).netloc, key_of(told)
+    places = ", ".join(f"{name} ({_place(told, name, key)})" for name in names)
+    without = "; --no-key instead of --key-env asks without a key" if key in names else ""
+    return (
+        f"the values of its secrets are not told: {places}. Set a variable for each that {host} may have, and add "
+        f"{flags(told, names)}{without}"
     )
+
+
+def _place(told: Told, name: str, key: str | None) -> str:
+    if name == key:
+        return "its key"
+    said = reference(name)
+    headers = [header for header, value in told.headers if said in value]
+    return f"header {headers[0]}" if headers else "URL" if said in told.url else "body"
+
+
+def _check_set(told: Told, taken: Taken, environ: Mapping[str, str]) -> None:
+    unset = [name for name in told.secrets if name not in taken.environ and not environ.get(name)]
+    if unset:
+        raise UsageError(
+            f"not set: {', '.join(unset)}; the request needs {'it' if len(unset) == 1 else 'them'}"
+        )
 
 
 def _uses(told: Told, name: str) -> bool:
@@ -116,22 +162,27 @@ def _by_header(told: Told, headers: Mapping[str, str]) -> Told:
     return replace(told, headers=pairs, secrets=tuple(dict.fromkeys([*told.secrets, *given])))
 
 
-def _renamed(told: Told, old: str, new: str) -> Told:
-    """Where a URL or a body names it, too."""
-    renamed = _with_value(told, old, reference(new))
-    return replace(
-        renamed, secrets=tuple(dict.fromkeys(new if name == old else name for name in told.secrets))
-    )
+def _renamed(told: Told, new: Mapping[str, str]) -> Told:
+    """Wherever it names them, and all at once: a new name may be another's old one."""
+    renamed = _with_values(told, {old: reference(name) for old, name in new.items()})
+    return replace(renamed, secrets=tuple(dict.fromkeys(new.get(name, name) for name in told.secrets)))
 
 
-def _with_value(told: Told, variable: str, value: str) -> Told:
-    said = reference(variable)
+def _with_values(told: Told, values: Mapping[str, str]) -> Told:
+    if not values:
+        return told
+    places = {reference(variable): value for variable, value in values.items()}
+    pattern = "|".join(map(re.escape, places))
+
+    def said(text: str) -> str:
+        return re.sub(pattern, lambda match: places[match[0]], text)
+
     return replace(
         told,
-        url=told.url.replace(said, value),
-        headers=tuple((name, text.replace(said, value)) for name, text in told.headers),
-        body=told.body.replace(said.encode(), value.encode()),
-        secrets=tuple(name for name in told.secrets if name != variable),
+        url=said(told.url),
+        headers=tuple((name, said(text)) for name, text in told.headers),
+        body=said(told.body.decode("latin-1")).encode("latin-1"),
+        secrets=tuple(name for name in told.secrets if name not in values),
     )
 
 

@@ -48,7 +48,8 @@ def given(arguments: Namespace, api: str | None, base_url: str | None) -> Given:
     try:
         return _read(form, name, arguments.entry, taken, (api, base_url))
     except UsageError as fault:
-        raise UsageError(taken.hidden(f"{name}: {fault}")) from None
+        said = str(fault)  # that of a bundle begins with it
+        raise UsageError(taken.hidden(said if said.startswith(f"{name}: ") else f"{name}: {said}")) from None
 
 
 def _named(arguments: Namespace) -> tuple[str | None, str]:

@@ -43,7 +43,7 @@ def _one_curl(monkeypatch):
 
 # What is written, and what of the request is looked at.
 ROWS = {
-    "a GET": (f"curl {URL}", {"method": "GET", "url": URL, "headers": (AGENT, ANY), "body": b""}),
+    "a GET": (f"curl {URL}", {"version": None, "method": "GET", "url": URL, "headers": (AGENT, ANY), "body": b""}),
     "the documentation's line": (
         f"curl {URL} \\\n  -H \"Content-Type: application/json\" \\\n  -H \"Authorization: Bearer $OPENAI_API_KEY\" \\\n  -d '{BODY}'",
         {"method": "POST", "headers": (AGENT, ANY, JSON, ("Authorization", "Bearer {env:OPENAI_API_KEY}")),
@@ -64,6 +64,26 @@ ROWS = {
     "a placeholder of a template": (f"curl -H 'Authorization: Bearer {{{{api_key}}}}' {URL}", {"headers": (AGENT, ANY, AUTH)}),
     "a placeholder of stars": (f"curl -H 'Authorization: Bearer sk-ab***yz' {URL}", {"headers": (AGENT, ANY, AUTH)}),
     "a key in the query": (f"curl '{URL}?key=abcdef0123&alt=sse'", {"url": f"{URL}?key={{env:TOLD_QUERY}}&alt=sse"}),
+    "a short secret in the query": (f"curl '{URL}?token=x1&SIG=y&n=2'", {
+        "url": f"{URL}?token={{env:TOLD_QUERY}}&SIG={{env:TOLD_QUERY_2}}&n=2"}),
+    "a form with a password": (f"curl {URL} -d 'user=me&password=a\"b&api_key=c'", {
+        "body": b"user=me&password={env:TOLD_BODY}&api_key={env:TOLD_BODY_2}"}),
+    "a multipart form with a password": (f"curl {URL} -F passwd=geheim", {
+        "body": b'--------------------------edgeprobe0000000\r\nContent-Disposition: form-data; name="passwd"\r\n\r\n{env:TOLD_BODY}\r\n'
+                b"--------------------------edgeprobe0000000--\r\n"}),
+    "secrets in JSON": (f"""curl {URL} -d '{{"token":"a b","secret_key":"c","max_tokens":"4","bearer":"it\\"s"}}'""", {
+        "body": b'{"token":"{env:TOLD_BODY}","secret_key":"{env:TOLD_BODY_2}","max_tokens":"4","bearer":"{env:TOLD_BODY_3}"}'}),
+    "a secret in JSON within a text": (f"""curl {URL} -d '{{"content":"so {{\\"password\\": \\"d\\"}}: code=1"}}'""", {
+        "body": b'{"content":"so {\\"password\\": \\"{env:TOLD_BODY}\\"}: code=1"}'}),
+    "a signed link in JSON": (f"""curl {URL} -d '{{"url":"https://s3/x?X-Amz-Signature=ab&X-Amz-Date=1"}}'""", {
+        "body": b'{"url":"https://s3/x?X-Amz-Signature={env:TOLD_BODY}&X-Amz-Date=1"}'}),
+    "a secret that is no header's": (f"""curl {URL} -d '{{"secret":" p\u00e4 ss"}}'""", {
+        "body": '{"secret":" {env:TOLD_BODY}\u00e4 {env:TOLD_BODY_2}"}'.encode()}),
+    "a secret around a variable": (f"""curl {URL} -d "{{\\"secret\\":\\"pre$K\\"}}\"""", {
+        "body": b'{"secret":"{env:TOLD_BODY}{env:K}"}', "secrets": ("TOLD_BODY", "K")}),
+    "a link within a secret": (f"""curl {URL} -d '{{"secret":"https://x?token=a"}}'""", {"body": b'{"secret":"{env:TOLD_BODY}"}'}),
+    "a secret in the user agent": (f"curl -A 'me/1 token=ab' {URL}", {
+        "headers": (("User-Agent", "me/1 token={env:TOLD_USER_AGENT}"), ANY)}),
     "a user and password": (
         "curl -u me:geheim https://h.example/v1",
         {"headers": (("Authorization", "Basic {env:TOLD_KEY}"), AGENT, ANY)}),
@@ -86,6 +106,7 @@ ROWS = {
     "another Host": (f"curl -H 'Host: other.example' {URL}", {"headers": (AGENT, ANY, ("Host", "other.example"))}),
     "the URL's own Host": (f"curl -H 'Host: api.example.com' {URL}", {"headers": (AGENT, ANY)}),
     "a user agent": (f"curl -A 'OpenAI/Python 1.40.0' {URL}", {"headers": (("User-Agent", "OpenAI/Python 1.40.0"), ANY)}),
+    "a curl's user agent": (f"curl -A curl/8.1.2 {URL}", {"version": "8.1.2"}),
     "a user agent by -H": (f"curl -H 'user-agent: x/1' {URL}", {"headers": (ANY, ("user-agent", "x/1"))}),
     "a referer": (f"curl -e https://a.example/ {URL}", {"headers": (AGENT, ANY, ("Referer", "https://a.example/"))}),
     "--json": (f"curl --json '{BODY}' {URL}", {
@@ -99,6 +120,7 @@ ROWS = {
     "glued short options": (f"curl -sSXPATCH -d1 {URL}", {"method": "PATCH", "body": b"1"}),
     "--name=value": (f"curl --request=DELETE {URL}", {"method": "DELETE"}),
     "an option cut short": (f"curl --head --compr {URL}", {
+        "notes": ("--compressed: which codings their curl asks for is not told; deflate, gzip, br, zstd are taken",),
         "headers": (AGENT, ANY, ("Accept-Encoding", "deflate, gzip, br, zstd"))}),
     "--url": (f"curl --url {URL}", {"url": URL}),
     "no scheme": ("curl api.example.com/v1/models", {"url": "http://api.example.com/v1/models"}),
@@ -133,7 +155,8 @@ ROWS = {
         CHROME,
         {"headers": (("Accept-Encoding", "deflate, gzip, br, zstd"), ("accept", "*/*"), ("sec-fetch-mode", "cors"),
                      ("user-agent", "Mozilla/5.0 (X11)"), FORM), "body": b'{"q":"it\'s"}',
-         "notes": ("a browser sent it: its TLS and HTTP/2 are not imitated here, only its headers are",)}),
+         "notes": ("--compressed: which codings their curl asks for is not told; deflate, gzip, br, zstd are taken",
+                   "a browser sent it: its TLS and HTTP/2 are not imitated here, only its headers are")}),
     "Firefox": (
         f"curl --http2 '{URL}' -X POST -H 'User-Agent: Mozilla/5.0' -H 'Accept: */*' -H 'Priority: u=4' --data-raw '{{}}'",
         {"method": "POST", "http_version": "2", "headers": (("User-Agent", "Mozilla/5.0"), ANY, ("Priority", "u=4"), FORM)}),

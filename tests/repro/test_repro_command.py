@@ -9,6 +9,8 @@ import zipfile
 import pytest
 from labruns import refused_port
 
+from probes.clients.curl import Sender
+
 KEY = "sk-Abcdefghijklmnop0123456789"
 TENANT = "acme-corporation"
 BODY = '{"model":"lab-model","messages":[{"role":"user","content":"Hi."}],"max_tokens":4}'
@@ -98,12 +100,16 @@ def test_each_form_is_reproduced(ask, served, reports, form, flagged):
     for secret in (KEY, TENANT):
         assert secret not in said.out + said.err
     assert told_somewhere(reports, KEY, TENANT) == []
+    assert "look     at its request.json before you pass the bundle on" in said.out
 
 
 def test_what_passes_here_is_not_reproduced(ask, served):
     """A request that is answered well ends in 0, and says so."""
     said = ask(as_curl(served.base_url))
     assert (said.code, last(said).startswith("NOT REPRODUCED")) == (0, True)
+    assert f"theirs curl of a version that was not told, ours curl {Sender.version()}" in " ".join(
+        said.out.split()
+    )
 
 
 def test_no_answer_is_cannot(ask):
@@ -133,12 +139,15 @@ def test_the_answer_beside_the_request_is_seen(ask, served):
 def test_the_request_that_was_understood_is_said_first(ask, served):
     """What will be asked, what was left out, and where the secrets are."""
     said = ask(as_curl(served.base_url).replace("curl -s", "curl -sk"))
+    assert max(map(len, said.out.splitlines()[:8])) <= 80
+    shown = " ".join(said.out.split())
     assert (
-        f"asks     POST {served.base_url}/chat/completions, 5 headers, {len(BODY)} bytes, as curl sends it"
-        in said.out
+        f"asks POST {served.base_url}/chat/completions, 5 headers, {len(BODY)} bytes, as curl sends it"
+        in shown
     )
-    assert "note     -k is left out" in said.out
-    assert "secrets  TOLD_KEY, TOLD_X_TENANT: taken out" in said.out
+    assert "note -k is left out" in shown
+    assert "secrets TOLD_KEY, TOLD_X_TENANT: taken out" in shown
+    assert "and --key-env TOLD_KEY --secret TOLD_X_TENANT=TOLD_X_TENANT" in shown
 
 
 def test_json_has_standard_output_for_itself(ask, served):
@@ -168,6 +177,27 @@ SINCE = {
 }
 
 
+def test_secrets_of_any_place_and_length_are_told_apart(ask, served, reports, edgeprobe, monkeypatch, at_lab):
+    """What stood in a query or a body is stored nowhere, however short, and its bundle can be asked again."""
+    reports.mkdir()
+    served.arm(["ai-crawler-rule"])
+    short = {"TOLD_QUERY": "q7Zx2Lp", "TOLD_BODY": "b8Wy3Mn", "TOLD_REFERER": "r9Vu4Kj"}
+    text = as_curl(served.base_url).replace(
+        "/chat/completions", f"/chat/completions?token={short['TOLD_QUERY']}&n=1"
+    )
+    text = text.replace(BODY, f'{BODY[:-1]},"user":"me","metadata":{{"password":"{short["TOLD_BODY"]}"}}}}')
+    text = text.replace("-H 'X-Tenant", f"-e 'https://a.example/?sid={short['TOLD_REFERER']}' -H 'X-Tenant")
+    said = ask(text, "--bundle", str(reports / "failed.zip"), "--json", str(reports / "said.json"))
+    assert said.code == 1, said.err
+    assert told_somewhere(reports, KEY, TENANT, *short.values()) == []
+    for name, value in {**short, "TOLD_KEY": KEY, "TOLD_X_TENANT": TENANT}.items():
+        monkeypatch.setenv(name, value)
+    asked = ["repro", str(reports / "failed.zip"), "--time-scale", at_lab[-1], "--no-store"]
+    flags = edgeprobe(*asked).err.partition(" and add ")[2].partition(";")[0].split()
+    again = edgeprobe(*asked, *flags)
+    assert (again.code, last(again).split()[0]) == (1, "STILL"), again.out + again.err
+
+
 @pytest.mark.parametrize("name", SINCE)
 def test_a_bundle_is_asked_again(ask, served, reports, edgeprobe, monkeypatch, at_lab, name):
     """The bundle of a failure says whether it is still there, gone, or another one now."""
@@ -191,10 +221,11 @@ def test_a_bundle_gets_no_variable_that_nobody_named(ask, served, reports, edgep
     before = served.edge.server
     asked = ["repro", str(reports.parent / "failed.zip"), "--time-scale", at_lab[-1], "--no-store"]
     said = edgeprobe(*asked)
-    assert (said.code, "say --key-env VAR" in said.err) == (2, True)
-    said = edgeprobe(*asked, "--key-env", "TOLD_KEY")
-    assert (said.code, "--header X-Tenant=VAR" in said.err) == (2, True)
+    flags = "--key-env TOLD_KEY --secret TOLD_X_TENANT=TOLD_X_TENANT"
+    assert (said.code, f"add {flags}" in said.err) == (2, True)
     assert served.edge.server is before
+    again = edgeprobe(*asked, *flags.split())
+    assert (again.code, last(again).split()[0]) == (1, "STILL"), again.out + again.err
 
 
 # --- mistakes --------------------------------------------------------------------------------------------
@@ -202,8 +233,9 @@ def test_a_bundle_gets_no_variable_that_nobody_named(ask, served, reports, edgep
 WRONG = {
     "neither request nor error": ("hello", (), "holds neither a request nor an error"),
     "an option that curl has not": ("curl --haeder x https://h.example/v1", (), "complaint.txt: line 1: curl has no option"),
-    "a key that nobody told": ('curl https://h.example/v1 -H "Authorization: Bearer $K"', (), "say --key-env VAR, the variable whose value h.example"),
-    "a variable that nobody told": ("curl 'https://h.example/v1' -d \"$B\"", (), "names the variable B"),
+    "a key that nobody told": ('curl https://h.example/v1 -H "Authorization: Bearer $K"', (), "that h.example may have, and add --key-env VAR"),
+    "a variable that nobody told": ("curl 'https://h.example/v1' -d \"$B\"", (), "add --secret B=VAR"),
+    "more requests than it may ask": ("curl https://h.example/v1", ("--max-requests", "501"), "--max-requests: 501 is above 500"),
     "both": ("curl https://h.example/v1", ("--key-env", "A", "--no-key"), "--key-env and --no-key exclude each other"),
     "a target and flags": ("curl https://h.example/v1", ("--target", "x", "--owned"), "--target and --owned exclude each other"),
     "nothing to choose from": (REFUSED, ("--entry", "2"), "--entry: there is nothing to choose from"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes.complaint import reference
 from probes.kinds.reproduction.parts import STACK, UA
 from probes.kinds.words import listed
 from probes.model import Factor
@@ -89,11 +90,11 @@ def _part(study: Study, refined: Refined, name: str) -> str:
     if name == STACK:
         return _stack(study, refined)
     if name.startswith("header ") and (value := study.composer.failing.header(name.removeprefix("header "))):
-        said = f"the header {name.removeprefix('header ')}: {short(value)}"
+        said = f"the header {name.removeprefix('header ')}: {short(_spelt(study, value))}"
     elif name.startswith("headers "):
         said = f"the {name}"
     elif name == "user agent":
-        said = f"the user agent {short(study.composer.failing.header(UA) or '')}"
+        said = f"the user agent {short(_spelt(study, study.composer.failing.header(UA) or ''))}"
     elif name in {"path", "query", "method"}:
         said = _line(study, name)
     if inside:
@@ -122,8 +123,15 @@ def _line(study: Study, name: str) -> str:
         return f"the method {failing.method}"
     (path, _, query), (plain, _, _) = failing.path.partition("?"), passing.path.partition("?")
     if name == "query":
-        return f"the query {short(query)}"
+        return f"the query {short(_spelt(study, query))}"
     return f"the path {short(path)} instead of {short(plain)}{_form(path, plain)}"
+
+
+def _spelt(study: Study, text: str) -> str:
+    """With its secrets as the variables of a shell, as in the commands beside it."""
+    for variable in study.told.secrets:
+        text = text.replace(reference(variable), f"${variable}")
+    return text
 
 
 def _form(path: str, plain: str) -> str:
