@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes import config
+from probes.clients import announced
 from probes.conduct import Order, Plan, available, carried_out
 from probes.errors import UsageError
 from probes.kinds import KINDS
@@ -53,10 +54,17 @@ def _case(told: Told, target: Target, route: str, seed: int) -> tuple[Case, list
     case = Case(name, SUITE, KIND, target, _clients(told, target), route, params, seed)
     skipped: list[Skipped] = []
     ready = available(case, skipped)
+    if ready is not None:
+        ready = replace(ready, clients=tuple(map(_with_version, ready.clients)))
     if ready is None:
         raise UsageError(f"cannot be asked here: {'; '.join(row.reason for row in skipped)}")
     # Of the others nobody asked for any by name.
     return ready, [row for row in skipped if row.client in {None, told.client}]
+
+
+def _with_version(client: Client) -> Client:
+    """A plain request announces the curl that sends it."""
+    return replace(client, version=announced(client)[0]) if client.kind == "curl" else client
 
 
 def digest(told: Told) -> str:
