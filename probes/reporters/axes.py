@@ -123,7 +123,11 @@ def _sides(finding: Finding, seen: Mapping[str, Seen], evidence: Sequence[Seen])
 def _labels(factor: Factor, control: Seen, variant: Seen) -> tuple[str, str]:
     """By what differed, where it can be said shortly."""
     if factor is Factor.STREAM:
-        one, other = (_STREAMED[bool(side.exchange.request.stream)] for side in (control, variant))
+        # Of bytes that are sent as they are the record does not say what they ask for; their answer shows it.
+        sides = (
+            bool(side.exchange.request.stream) or is_stream(side.exchange) for side in (control, variant)
+        )
+        one, other = map(_STREAMED.__getitem__, sides)
         return (one, other) if one != other else _NO_NAMES
     if factor in _TWINS:
         return _TWINS[factor]

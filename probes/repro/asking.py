@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes import config
-from probes.clients import sender_class
+from probes.clients import announced
 from probes.conduct import Order, Plan, available, carried_out
 from probes.errors import UsageError
 from probes.kinds import KINDS
@@ -62,14 +62,14 @@ def _case(told: Told, target: Target, route: str, seed: int, most: int | None) -
     ready = available(case, skipped)
     if ready is None:
         raise UsageError(f"cannot be asked here: {'; '.join(row.reason for row in skipped)}")
-    ready = replace(ready, clients=tuple(map(_versioned, ready.clients)))
+    ready = replace(ready, clients=tuple(map(_with_version, ready.clients)))
     # Of the others nobody asked for any by name.
     return ready, [row for row in skipped if row.client in {None, told.client}]
 
 
-def _versioned(client: Client) -> Client:
-    """With the version that is here, which a plain request announces."""
-    return replace(client, version=client.version or sender_class(client).version())
+def _with_version(client: Client) -> Client:
+    """A plain request announces the curl that sends it."""
+    return replace(client, version=announced(client)[0]) if client.kind == "curl" else client
 
 
 def digest(told: Told) -> str:

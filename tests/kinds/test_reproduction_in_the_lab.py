@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from canned import as_text
-from labruns import CLOCK, KEY, served
+from labruns import CLOCK, KEY, refused_port, served
 
 from probes.bundled import bundled
 from probes.complaint import Told
@@ -80,6 +80,7 @@ class Row:
     verdict: Verdict = Verdict.FAIL
     confidence: str | None = "high"
     profile: str = "cloudflare"
+    listens: bool = True
     calls: int = 60
     params: dict[str, Any] = field(default_factory=dict)
 
@@ -154,6 +155,31 @@ ROWS = {
     "through the SDK": Row(
         ("ai-crawler-rule",), factor=Factor.USER_AGENT, client="openai-py", headers=(), says={"because": "the word 'OpenAI'"}, calls=40,
     ),
+    "accept-encoding": Row(
+        (refusing(headers=(header("accept-encoding", contains="zstd"),)),), factor=Factor.ACCEPT_ENCODING,
+        headers=(("User-Agent", PYTHON), ("Accept-Encoding", "gzip, zstd"), *PLAIN),
+        says={"customer": "the protection in front of it refused it. That says nothing"}, calls=32,
+    ),
+    "a stream that is cut": Row(
+        ("cut-clean",), code="stream.truncated", factor=Factor.STREAM, body=body(stream=True), verdict=Verdict.FAIL, confidence=None,
+        says={"seen": "(stream.truncated)", "customer": "its answer began, and then it broke off", "rule": "compare its age and its last silence"},
+    ),
+    "one that hangs": Row(
+        (refusing(body_contains="Hi there", do=Do(end="hang")),), word="REPRODUCED", code="timeout.first_byte", verdict=Verdict.INCONCLUSIVE,
+        confidence="low", says={"because": "two requests in a row got no first byte", "seen": "let pass", "customer": "time limit"},
+    ),
+    "nothing listens": Row(
+        (), word="CANNOT: it fails here, too", code="unreachable.connect", verdict=Verdict.INCONCLUSIVE, confidence="low", calls=2,
+        says={"outcome": "refused", "because": "no first byte", "customer": "No connection came about"}, listens=False,
+    ),
+    "too many requests": Row(
+        ("rate-limit-for-days",), word="CANNOT: it fails here, too (1 of 1: 429", code="ratelimited", verdict=Verdict.INCONCLUSIVE,
+        confidence="low", calls=2, says={"because": "asks for a pause", "customer": "more requests came"},
+    ),
+    "a size, and too few requests to prove it": Row(
+        ("body-rule-100k",), word="REPRODUCED", code="blocked.size", confidence="medium", factor=Factor.SIZE, body=body("word " * 30_000), params={"budget": 34},
+        says={"because": "its limit lies between"},
+    ),
     "C02": Row(
         ("urllib-1010-plain",), factor=Factor.USER_AGENT, headers=(("User-Agent", "Python-urllib/3.11"), *PLAIN),
         says={"because": "'Python-urllib'", "rule": "HTTP DDoS ruleset"}, calls=32,
@@ -206,12 +232,19 @@ def asked(monkeypatch):
     def call(row: Row):
         made = asking._case
         monkeypatch.setattr(asking, "_case", lambda *given: _with(made(*given), row.params))
-        with served(*row.faults, clock=CLOCK, profile=row.profile) as (lab, target, secrets):
+        with (
+            served(*row.faults, clock=CLOCK, profile=row.profile) as (lab, target, secrets),
+            refused_port() as port,
+        ):
+            base_url = lab.base_url
+            if not row.listens:
+                base_url = f"http://127.0.0.1:{port}/v1"
             told = Told(
-                "POST", lab.base_url + row.path, row.headers, row.body, "sdk" if row.client else "http",
+                "POST", base_url + row.path, row.headers, row.body, "sdk" if row.client else "http",
                 client=row.client, secrets=(KEY,), seen=row.seen,
             )  # fmt: skip
-            owned = replace(target, owned=row.owned)
+            routes = {name: replace(route, base_url=base_url) for name, route in target.routes.items()}
+            owned = replace(target, owned=row.owned, routes=routes)
             return asking.ask(told, owned, next(iter(target.routes)), secrets, clock=CLOCK, seed=1)
 
     return call
@@ -262,6 +295,7 @@ def test_a_small_budget_ends_with_the_suspects(asked):
     found, rows = of_kind(run)
     assert (found.verdict, found.factor, found.reason) == (Verdict.INCONCLUSIVE, None, "budget")
     assert "suspects left" in rows["because"]
+    assert "--max-requests 120" in found.next_test
     assert sum(call.not_sent is None for call in run.calls) <= 16
 
 

@@ -134,5 +134,5 @@ def unanswered(study: Study, why: NotSent) -> Finding | None:
     return conclude(
         study.case, outcome_code(failed), failed, verdict=Verdict.INCONCLUSIVE, reason=Reason(why), detail=rows,
         observed=Observed(tally.k, tally.n), confidence=Confidence.LOW, evidence=evidence(study),
-        **({"next_test": "the same request again, once the pause is over"} if why is NotSent.PAUSED else {}),
+        **({"next_test": "the same once more, when the pause is over"} if why is NotSent.PAUSED else {}),
     )  # fmt: skip

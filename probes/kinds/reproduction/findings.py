@@ -60,7 +60,7 @@ def isolated(study: Study, found: Found) -> Finding:
         "confidence": _confidence(study, found),
         "evidence": evidence(study),
         "reproduce": reproduced(study, first.failing),
-        "next_test": None,
+        "next_test": _larger(study, next((one.halted for one in found.refined if one.halted), None)),
         **({"retryable": True} if study.evidence.intermittent else {}),
     }
     rows = (
@@ -126,7 +126,7 @@ def unfinished(study: Study, found: Found) -> Finding:
     )
     return conclude(
         study.case, _code(failed, None), failed, verdict=Verdict.INCONCLUSIVE, detail=rows,
-        title="Reproduced; which part of the request makes it fail is not isolated",
+        title=f"Reproduced{': it hangs without an answer' if failed.status is None and _code(failed, None) == 'timeout.first_byte' else ''}; which part of the request makes it fail is not isolated",
         observed=Observed(tally.k, tally.n), confidence=Confidence.LOW, evidence=evidence(study),
         reason=_REASONS.get(ended) or (Reason(ended) if ended in set(Reason) else Reason.MIXED),
         next_test=_further(study, ended), advice=_LEFT_OPEN,
@@ -135,20 +135,25 @@ def unfinished(study: Study, found: Found) -> Finding:
 
 _REASONS = dict.fromkeys(("tokens", "money", "tokens or money"), Reason.BUDGET)
 _LEFT_OPEN = "Look up these times in the logs of the edge and of the servers; the cause is among the suspects that are left."
+_LARGER = 120
+"""Requests, twice what is asked by default."""
 _MORE = {
+    "budget": f"the same again with --max-requests {_LARGER}",
     "tokens": "the same again with a larger --max-tokens-total",
     "money": "the same again with a larger --max-usd",
     "tokens or money": "the same again with a larger --max-tokens-total or --max-usd",
 }
-_LARGER = 120
-"""Requests, twice what is asked by default."""
 
 
 def _further(study: Study, ended: str) -> str:
     by_hand = "the same request with half of these suspects left out by hand"
-    if ended == "budget" and study.evidence.budget < _LARGER:
-        return f"the same again with --max-requests {_LARGER}, or {by_hand}"
-    return f"{_MORE[ended]}, or {by_hand}" if ended in _MORE else by_hand
+    more = _larger(study, ended)
+    return f"{more}, or {by_hand}" if more else by_hand
+
+
+def _larger(study: Study, ended: str | None) -> str | None:
+    """The flag for more of the budget that ended it."""
+    return None if ended == "budget" and study.evidence.budget >= _LARGER else _MORE.get(ended or "")
 
 
 def moved(study: Study, found: Found) -> Finding:
@@ -194,7 +199,8 @@ def _confidence(study: Study, found: Found) -> Confidence:
     stack = any(
         known[name].factor is Factor.TLS for one in found.result.causes for name in one.parts if name in known
     )
-    return Confidence.MEDIUM if study.evidence.intermittent or stack else Confidence.HIGH
+    halted = any(one.halted for one in found.refined)
+    return Confidence.MEDIUM if study.evidence.intermittent or stack or halted else Confidence.HIGH
 
 
 def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from probes.kinds.reproduction.outcome import NOT_REPRODUCED, OUTCOME
 from probes.kinds.reproduction.rows import evidence
 from probes.kinds.words import listed, named, shown
 from probes.model import Layer, Observed, Verdict
+from probes.twins import wilson
 
 if TYPE_CHECKING:
     from probes.kinds.reproduction.study import Study
@@ -53,6 +54,11 @@ def _differences(study: Study, last: Exchange) -> list[str]:
     found = [f"the network: {network}theirs is not known", "the time"]
     version = study.case.client(last_client(study)).version
     said = f"{told.client} {told.version or 'of a version that was not told'}" if told.client else "not told"
+    if all(call.last is not None for call in study.every):
+        most = wilson(0, len(study.every))[1]
+        found.append(
+            f"chance: what fails less than {most:.0%} of the time can be missed in {len(study.every)}"
+        )
     found.append(f"the client: theirs {said}, ours {last_client(study)}{f' {version}' if version else ''}")
     spoken = ours.get("http_version")
     if told.http_version is None:

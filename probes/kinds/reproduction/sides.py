@@ -81,4 +81,4 @@ def _ran(study: Study, question: Hashable) -> str:
     tally, failed = study.evidence.of(question), study.failed(question)
     if failed is not None and tally.k < tally.n:
         return f"{shown(failed)}, {tally.k} of {tally.n} times"
-    return f"{shown(calls[-1])}, {len(calls)} times"
+    return f"{shown(calls[-1])}, {'once' if len(calls) == 1 else f'{len(calls)} times'}"
