@@ -438,6 +438,31 @@ def test_the_command_can_be_copied():
     assert shlex.split(block.replace("\\\n", " ")) == shlex.split(command)
 
 
+SIDES = (
+    ("fails", "curl http://h/v1 -H 'a: " + "b c " * 30 + "'  (ran: 403 HTML page in 7 ms, 3 times)"),
+    ("passes", "curl http://h/v1 --data-raw '" + "x" * 90 + "… (100,244 characters)  (ran: 200 JSON in 7 ms, 4 times)"),
+    ("as code", "from openai import OpenAI\nprint(\n    " + repr("x y " * 30) + ",\n)"),
+    ("rule", "change it"),
+)  # fmt: skip
+
+
+def test_both_sides_can_be_copied():
+    """As the command that repeats it; what was cut is no command, and says where it is; a program keeps its columns."""
+    found = replace(FOUND, detail=SIDES)
+    text = plain(run_of(found))
+    assert "\n  fails     curl http://h/v1 \\\n              -H 'a: " in text
+    assert "\n            (ran: 403 HTML page in 7 ms, 3 times)\n" in text
+    assert "xxx" not in text
+    said = " ".join(text.split())
+    assert "passes (100,244 characters; its request is in exchanges.har of the bundle; ran: 200 JSON in 7 ms, 4 times)" in said  # fmt: skip
+    assert f"\n  as code   (not run)\n{SIDES[2][1]}\n" in text
+    for report in (markdown.report, html.report):
+        out = io.StringIO()
+        report(run_of(found), out)
+        assert "curl http://h/v1 \\\n" in out.getvalue()
+        assert "(not run)" in out.getvalue()
+
+
 def test_a_command_that_is_none():
     """Odd quotes are shown as they are, not stumbled over."""
     assert "echo 'odd" in plain(run_of(replace(FOUND, reproduce=Reproduce("echo 'odd"))))
