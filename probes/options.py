@@ -68,6 +68,9 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.target(parser)
     flags.choices(parser)
     flags.baseline(parser)
+    flags.bill(
+        parser, "--monthly", "also say what a month of the target costs, and what would save of it", "needed"
+    )
 
 
 def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -152,6 +155,12 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
         "--rejudge",
         action="store_true",
         help="judge its answers again by today's signatures, and say what changed; sends and stores nothing",
+    )
+    flags.bill(
+        parser,
+        "--cost",
+        "instead say what a month of its target costs, and what would save of it",
+        "default: as in the run",
     )
     flags.database(parser)
     flags.fired(parser)
