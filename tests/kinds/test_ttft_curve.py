@@ -9,8 +9,11 @@ from random import Random
 
 import canned
 import pytest
+from exchanges import exchange
 from labruns import Clock, Order, conduct, served
 
+from probes.errors import UsageError
+from probes.kinds import KINDS
 from probes.kinds.ttft_curve import LENGTHS, fit
 from probes.lab.behaviour import Behaviour
 from probes.lab.faults import Do, Fault
@@ -19,6 +22,19 @@ from probes.model import Called, Reason, Timeline, Verdict
 CASE = canned.case("ttft_curve", clients=(canned.HTTPX,), keyed=True)
 OUTPUT = 32
 GOOD = canned.answer("good stream")
+TOO_LONG = canned.attributed(
+    exchange(
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 6000 tokens.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        },
+    )
+)
 
 
 @dataclass
@@ -38,6 +54,8 @@ class Mind:
     connection: Callable[[int], str] = lambda _: "reused"
     late: Callable[[int], bool] = lambda _: False
     flat: bool = False
+    counts: Callable[[int], int] = lambda tokens: tokens
+    most: int | None = None
     rng: Random = field(init=False)
 
     def __post_init__(self):
@@ -45,11 +63,13 @@ class Mind:
 
     def __call__(self, asked):
         n, tokens = asked.number, round(asked.trial.request.prompt_tokens * 1.1) + 40
+        if self.most is not None and tokens > self.most:
+            return TOO_LONG
         read = 0.0 if self.flat else tokens / self.prefill + self.bend * tokens**2
         ttft = (self.base + read) * self.later(n) * self.rng.lognormvariate(0, self.noise)
         each = (1 + self.context * tokens) / self.decode * self.rng.lognormvariate(0, self.noise)
         last = ttft + (OUTPUT - 1) * each
-        usage = {"prompt_tokens": tokens, "completion_tokens": OUTPUT}
+        usage = {"prompt_tokens": self.counts(tokens), "completion_tokens": OUTPUT}
         if self.cached is not None:
             usage["prompt_tokens_details"] = {"cached_tokens": self.cached(tokens)}
         conditions = {
@@ -116,6 +136,7 @@ def test_a_longer_context_slows_decoding():
         (Mind(prefill=300_000), Reason.MIXED, "hardly grows with the prompt"),
         (Mind(cached=lambda tokens: tokens // 2), Reason.MIXED, "too few samples"),
         (Mind(usage=False), Reason.TOO_FEW, "does not say how many tokens"),
+        (Mind(counts=lambda _: 7), Reason.TOO_FEW, "does not say how many tokens"),
         (Mind(late=lambda n: n % 5 != 0), Reason.TOO_FEW, "too few samples"),
         (Mind(connection=lambda n: ("new", "reused")[n % 2]), Reason.TOO_FEW, "too few samples"),
     ],
@@ -126,6 +147,7 @@ def test_a_longer_context_slows_decoding():
         "nearly flat",
         "from a cache",
         "no usage",
+        "a usage that is none",
         "we ran late",
         "connections mixed",
     ],
@@ -144,6 +166,25 @@ def test_a_template_in_the_cache_and_single_odd_samples_do_not_matter():
     assert finding.verdict is Verdict.PASS, canned.as_text([finding])
     assert finding.figures["prefill"].value == pytest.approx(2500, rel=0.05)
     assert "1 that had other conditions" in dict(finding.detail)["left out"]
+
+
+def test_a_window_that_is_too_small_for_a_length_is_no_fault():
+    """That length is not asked again, and the others tell; where too few are left, nothing is proven."""
+    finding, server = found(Mind(most=6000))
+    assert finding.verdict is Verdict.PASS, canned.as_text([finding])
+    assert finding.figures["prefill"].value == pytest.approx(2500, rel=0.05)
+    assert "8,192" in dict(finding.detail)["not asked"]
+    assert sum(call.trial.request.prompt_tokens == 8192 for call in server.calls) == 1
+    short, _ = found(Mind(most=700))
+    assert (short.code, short.verdict) == ("request.rejected", Verdict.INCONCLUSIVE)
+
+
+def test_a_curve_needs_four_lengths():
+    """Said before anything is sent, with an example."""
+    with pytest.raises(
+        UsageError, match="lengths: must be 4 different ones at the least, such as --set lengths="
+    ):
+        KINDS["ttft_curve"].unfit(canned.case("ttft_curve", lengths=[128, 256, 256, 512]))
 
 
 def test_every_prompt_has_a_text_of_its_own_in_an_order_of_its_own():

@@ -7,24 +7,28 @@ size, shows whether the server itself got slower meanwhile.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from probes.budget import FILLER_BYTES, PROMPT_TOKENS
 from probes.config import conversation
-from probes.kinds.conclude import by_outcome, is_good
+from probes.errors import UsageError
+from probes.kinds.conclude import by_outcome, is_good, outcome_code
 from probes.kinds.spec import Bound, KindSpec
-from probes.kinds.ttft_curve.findings import judged
-from probes.model import Ask, Trial, Verdict
+from probes.kinds.ttft_curve.findings import LEAST_LENGTHS, judged
+from probes.model import Ask, Reason, Trial, Verdict
 from probes.sampling import REPEATS
 from probes.twins import one
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from random import Random
 
     from probes.model import Call, Case, Finding, Flow
 
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
+_EXAMPLE = "--set lengths=128,512,1024,2048"
 CONTROL = "control"
 _CONTROLS = 2
 """Requests between two controls."""
@@ -45,15 +49,23 @@ def ttft_curve(case: Case) -> Flow:
     if not is_good(tried[-1]):
         return by_outcome(case, tried, "a stream")
     name = tried[-1].trial.client
-    warmed = [_trial(case, name, f"{n}", n, rng, warm=True) for n in _lengths(case)]
-    warmed_calls = yield from _one_by_one(warmed)
-    if not all(map(is_good, warmed_calls)):
-        return _troubles(case, warmed_calls)
-    calls = yield from _one_by_one(_planned(case, name, rng))
-    troubles = _troubles(case, calls)
-    if troubles:
+    lengths = _lengths(case)
+    warmed = yield from _one_by_one([_trial(case, name, f"{n}", n, rng, warm=True) for n in lengths])
+    refused = [n for n, call in zip(lengths, warmed, strict=False) if _too_long(call)]
+    if troubles := _troubles(case, [call for call in warmed if not _too_long(call)]):
         return troubles
-    return [judged(case, [call for call in calls if is_good(call)], rng)]
+    kept = [n for n in lengths if n not in refused]
+    if len(kept) < LEAST_LENGTHS:
+        return _troubles(case, warmed, {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.STOPPED_EARLY})
+    calls = yield from _one_by_one(_planned(case, name, kept, rng))
+    if troubles := _troubles(case, calls):
+        return troubles
+    return [judged(case, calls, rng, refused)]
+
+
+def _too_long(call: Call) -> bool:
+    """The API itself says that it does not take such a prompt, which is no fault of it."""
+    return call.last is not None and outcome_code(call.last) == "request.rejected"
 
 
 def _plainest_first(case: Case) -> list[str]:
@@ -62,11 +74,11 @@ def _plainest_first(case: Case) -> list[str]:
     return [client.name for client in sorted(able, key=lambda client: client.kind != "raw_httpx")]
 
 
-def _planned(case: Case, client: str, rng: Random) -> list[Trial]:
+def _planned(case: Case, client: str, lengths: Sequence[int], rng: Random) -> list[Trial]:
     """Round after round, each in an order of its own, with a control at both ends of all."""
     found = [_trial(case, client, CONTROL, 0, rng)]
     for _ in range(int(case.params["repeats"])):
-        order = list(_lengths(case))
+        order = list(lengths)
         rng.shuffle(order)
         for number, length in enumerate(order, 1):
             found.append(_trial(case, client, f"{length}", length, rng))
@@ -107,12 +119,23 @@ def _one_by_one(trials: Sequence[Trial]) -> Generator[Sequence[Trial], list[Call
     return calls
 
 
-def _troubles(case: Case, calls: Sequence[Call]) -> list[Finding]:
+def _troubles(
+    case: Case, calls: Sequence[Call], instead: Mapping[str, Any] = MappingProxyType({})
+) -> list[Finding]:
     """What failed or was not sent; no figure is made of what is left."""
     if all(map(is_good, calls)):
         return []
     found = by_outcome(case, calls, "a stream with a prompt of another length")
-    return [finding for finding in found if finding.verdict is not Verdict.PASS]
+    return [replace(finding, **instead) for finding in found if finding.verdict is not Verdict.PASS]
+
+
+def unfit(case: Case) -> str | None:
+    """Raises UsageError for fewer lengths than a curve has."""
+    if len(_lengths(case)) < LEAST_LENGTHS:
+        raise UsageError(
+            f"{case.id}: lengths: must be {LEAST_LENGTHS} different ones at the least, such as {_EXAMPLE}"
+        )
+    return None
 
 
 def bound(case: Case) -> Bound:
@@ -128,6 +151,7 @@ SPEC = KindSpec(
     flow=ttft_curve,
     about="time to the first token by the length of the prompt: prefill and decode speed, and what a total is made of",
     bound=bound,
+    unfit=unfit,
     defaults={"lengths": list(LENGTHS), "repeats": REPEATS, "cap": 32, "deadline": 120.0},
     limits={"lengths": (16, 200_000), "repeats": (3, 50), "cap": (8, 1000), "deadline": (1, 3600)},
 )

@@ -17,24 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decode:
-    """`rate`: tokens a second behind the shortest prompt; `slower`: seconds a token behind the longest one, of `tokens`, by
-    those behind the shortest.
+    """`rate`: tokens a second behind the shortest prompt that tells, of `shortest` tokens; `slower`: seconds a token behind
+    the longest one by those behind the shortest.
     """
 
     rate: Figure
     slower: Figure
-    tokens: int
+    shortest: int
+    longest: int
 
     def words(self) -> str:
         low, high = self.slower.low or 0.0, self.slower.high or 0.0
         if low <= 1.0 <= high:
-            return f"behind {self.tokens:,} no slower that these samples show ({low:.2f} to {high:.2f} times)"
-        if self.slower.value > 1:
             return (
-                f"behind {self.tokens:,} it is {self.slower.value:.2f} times slower ({low:.2f} to {high:.2f})"
+                f"behind {self.longest:,} no slower that these samples show ({low:.2f} to {high:.2f} times)"
             )
+        if self.slower.value > 1:
+            return f"behind {self.longest:,} it is {self.slower.value:.2f} times slower ({low:.2f} to {high:.2f})"
         faster = 1 / self.slower.value
-        return f"behind {self.tokens:,} it is {faster:.2f} times faster ({1 / high:.2f} to {1 / low:.2f})"
+        return f"behind {self.longest:,} it is {faster:.2f} times faster ({1 / high:.2f} to {1 / low:.2f})"
 
     def residual(self, seen: Measured, fitted: Line) -> Figure | None:
         """By which share of an answer's total the two speeds miss it."""
@@ -51,7 +52,7 @@ def decode(seen: Measured) -> Decode | None:
     sides = [(n, side) for n, side in sorted(seen.sides.items()) if len(side.tpot) >= LEAST]
     if len(sides) < 2:
         return None
-    (_, first), (tokens, last) = sides[0], sides[-1]
+    (shortest, first), (longest, last) = sides[0], sides[-1]
     short, long = figure(first.tpot), figure(last.tpot)
     if not (short.low and short.high and long.low and long.high):
         return None
@@ -59,4 +60,4 @@ def decode(seen: Measured) -> Decode | None:
         long.value / short.value, "times", min(short.n, long.n), long.low / short.high, long.high / short.low
     )
     rate = Figure(1 / short.value, "tokens/s", short.n, 1 / short.high, 1 / short.low)
-    return Decode(rate, slower, tokens)
+    return Decode(rate, slower, shortest, longest)

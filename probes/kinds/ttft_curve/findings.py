@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from probes.kinds.conclude import conclude
 from probes.kinds.ttft_curve import fit
 from probes.kinds.ttft_curve.decode import decode
 from probes.kinds.ttft_curve.measured import LEAST, Measured, measured, spread
-from probes.kinds.words import duration
+from probes.kinds.words import duration, listed
 from probes.model import Confidence, Figure, Layer, Reason
 from probes.sampling import drift, figure
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from probes.model import Call, Case, Finding
     from probes.sampling import Sample
 
-_LENGTHS = 4
+LEAST_LENGTHS = 4
 """Without which there is no curve."""
 _SURE = 2.0
 """Upper end of the slope's interval by its lower one, above which a speed is no figure but a guess."""
@@ -28,24 +29,36 @@ _STRAIGHT = 0.15
 """Off the line by less is straight enough to be told as such."""
 _GROWS = 0.25
 """Of the shortest prompt's TTFT, that it has to grow by to the longest."""
-_FURTHER = "Ask with longer prompts (--set lengths=2048,4096,8192,16384,24576,32768) and more repeats, when the server is quiet."
+_FURTHER = "Ask with longer prompts (--set lengths=2048,4096,8192,16384,24576,32768 --max-tokens-total 900000) and more repeats, when the server is quiet."
 _CACHE = (
     "every request had a text of its own; a cache that answers all the same, or a wait that hides the reading of the prompt, "
     "is what is left"
 )
 
 
-def judged(case: Case, calls: Sequence[Call], rng: Random) -> Finding:
-    """Of good calls, in the order in which they were asked."""
+def judged(case: Case, calls: Sequence[Call], rng: Random, refused: Sequence[int] = ()) -> Finding:
+    """Of good calls, in the order in which they were asked; `refused`: lengths that the API does not take."""
     seen = measured(calls)
+    found = _judged(case, calls, seen, rng)
+    if not refused:
+        return found
+    row = (
+        "not asked",
+        f"prompts of some {listed([f'{n:,}' for n in refused])} tokens, which the API refuses",
+    )
+    return replace(found, detail=(*found.detail, row))
+
+
+def _judged(case: Case, calls: Sequence[Call], seen: Measured, rng: Random) -> Finding:
     moved = drift(seen.control)
     if not seen.counted:
         return _unknown(
             case, calls, seen, Reason.TOO_FEW, "The server does not say how many tokens a prompt has",
-            "without a count of its own no speed is a fact", "Have it send usage in streams.",
+            "its usage counts no prompt, or longer ones as no more than shorter ones: without that no speed is a fact",
+            "Have it send its true usage in streams.",
         )  # fmt: skip
     full = {n: side for n, side in seen.sides.items() if len(side.ttft) >= LEAST}
-    if len(full) < _LENGTHS or len(full) < len(seen.sides):
+    if len(full) < LEAST_LENGTHS or len(full) < len(seen.sides):
         return _unknown(
             case, calls, seen, Reason.MIXED if seen.left_out.get("cache") else Reason.TOO_FEW,
             "The curve can't be told: too few samples are of one kind", f"left out: {seen.without()}",
@@ -118,7 +131,9 @@ def _told(
     if (written := decode(seen)) is not None:
         figures |= {"decode": written.rate, "decode_slowdown": written.slower}
         title += f", decode {_speed(written.rate.value)} tokens/s"
-        rows.append(("decode", f"{_rate(written.rate)} behind the shortest prompt; {written.words()}"))
+        rows.append(
+            ("decode", f"{_rate(written.rate)} behind {written.shortest:,} tokens; {written.words()}")
+        )
         if (residual := written.residual(seen, fitted)) is not None:
             figures["residual"] = residual
             parts = f"prompt/{_speed(prefill.value)} + output/{_speed(written.rate.value)}"

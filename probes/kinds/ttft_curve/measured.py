@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,9 @@ def measured(calls: Sequence[Call]) -> Measured:
             if seen.total:
                 side.share.append(sampled(call, seen.ttft / seen.total, position))
                 side.wholes.append((tokens[length][-1], count[1], seen.total))
-    return _agreed(by_length, tokens, control, left, counted=bool(tokens) or not left["usage"])
+    middle = [median(tokens[n]) for n in sorted(tokens)]
+    more = all(a < b for a, b in pairwise(middle))
+    return _agreed(by_length, tokens, control, left, counted=more and bool(tokens or not left["usage"]))
 
 
 def _agreed(
