@@ -158,6 +158,8 @@ def test_what_can_not_be_told_is_not_told(mind, reason, says):
     assert (finding.verdict, finding.reason) == (Verdict.INCONCLUSIVE, reason), canned.as_text([finding])
     assert says in finding.title
     assert not {"prefill", "decode", "base"} & finding.figures.keys()
+    assert finding.figures["drift"].value > 1.2 or reason is not Reason.DRIFT
+    assert ("it drifts" in dict(finding.detail)["control"]) is (reason is Reason.DRIFT)
 
 
 def test_a_template_in_the_cache_and_single_odd_samples_do_not_matter():

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from probes.model import Call, Case, Finding
-    from probes.sampling import Sample
 
 LEAST_LENGTHS = 4
 """Without which there is no curve."""
@@ -31,8 +30,8 @@ _GROWS = 0.25
 """Of the shortest prompt's TTFT, that it has to grow by to the longest."""
 _FURTHER = "Ask with longer prompts (--set lengths=2048,4096,8192,16384,24576,32768 --max-tokens-total 900000) and more repeats, when the server is quiet."
 _CACHE = (
-    "every request had a text of its own; a cache that answers all the same, or a wait that hides the reading of the prompt, "
-    "is what is left"
+    "every request had a text of its own; a cache that answers all the same, a wait that hides the reading of the prompt, or a "
+    "model that reads far faster than these lengths show, is what is left"
 )
 
 
@@ -112,7 +111,6 @@ def _told(
         "base": Figure(fitted.base, "s", n, *base),
         "departure": Figure(off, "share", len(points)),
         **seen.figures(),
-        **({"drift": Figure(_halves(seen.control), "times", len(seen.control))} if seen.control else {}),
     }
     title = f"Prefill {_speed(prefill.value)} tokens/s"
     straight = f"{abs(off):.0%} at the most".replace("%", " %")
@@ -144,22 +142,13 @@ def _told(
     )
 
 
-def _halves(control: Sequence[Sample]) -> float:
-    """The median of the second half by that of the first."""
-    half = len(control) // 2
-    early, late = (median(s.value for s in part) for part in (control[: half or 1], control[half:]))
-    return late / early if early else 1.0
-
-
 def _beside(seen: Measured) -> list[tuple[str, str]]:
     rows = []
     if seen.control:
-        later = _halves(seen.control)
+        later, drifts = seen.later(), drift(seen.control) is not None
+        said = "it drifts" if drifts else "no drift"
         rows.append(
-            (
-                "control",
-                f"{spread(figure(seen.control))}, {later:.2f} times that in the second half: no drift",
-            )
+            ("control", f"{spread(figure(seen.control))}, {later:.2f} times that in the second half: {said}")
         )
     if seen.without():
         rows.append(("left out", seen.without()))
@@ -173,7 +162,7 @@ def _unknown(
     return _conclude(
         case, "not_measured", calls, seen,
         reason=reason, title=title, advice=advice, figures=seen.figures(),
-        detail=(*seen.rows(), ("because", because)),
+        detail=(*seen.rows(), ("because", because), *_beside(seen)), product=None, vendor_code=None,
     )  # fmt: skip
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from probes.costs import used
 from probes.kinds.words import duration, listed
-from probes.model import Ask
+from probes.model import Ask, Figure
 from probes.samples import cached_share, sample
 from probes.sampling import agreeing, figure, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Figure
+    from probes.model import Call
     from probes.sampling import Sample
 
 LEAST = 3
@@ -61,7 +61,18 @@ class Measured:
             ):  # fmt: skip
                 if samples:
                     found[f"{name}@{tokens}"] = figure(samples, unit)
-        return found | ({"control": figure(self.control)} if self.control else {})
+        if self.control:
+            found["control"] = figure(self.control)
+            found["drift"] = Figure(self.later(), "times", len(self.control))
+        return found
+
+    def later(self) -> float:
+        """The median of the control's second half by that of its first."""
+        half = len(self.control) // 2
+        early, late = (
+            median(s.value for s in part) for part in (self.control[: half or 1], self.control[half:])
+        )
+        return late / early if early else 1.0
 
     def rows(self) -> list[tuple[str, str]]:
         """Under which conditions, then a line for each length."""
