@@ -63,12 +63,15 @@ def run(arguments: Namespace) -> int:
 
 
 def plan(arguments: Namespace) -> int:
+    from probes.bill import command as bills
     from probes.conduct import plan as planned
     from probes.kinds import KINDS
     from probes.prices import prices
     from probes.reporters.plan import Row, report
 
     order = ordered.order(arguments)
+    bills.check(arguments, "monthly")
+    bill = bills.monthly(arguments, order.target) if arguments.monthly else ()
     held = None
     if arguments.baseline is not None:
         from probes.change.command import baseline, foretell
@@ -80,6 +83,7 @@ def plan(arguments: Namespace) -> int:
         spec, names = KINDS[case.kind], ", ".join(client.name for client in case.clients)
         rows.append(Row(case.id, names, *spec.bound(case), spec.long, tuple(spec.foretells(case))))
     report(rows, ahead.skipped, order.target, prices(order.target), sys.stdout)
+    sys.stdout.writelines(f"{line}\n" for line in (*([""] if bill else []), *bill))
     if held is not None:
         foretell(held, ahead.cases)
     return 0
@@ -108,6 +112,7 @@ def during(arguments: Namespace) -> int:
 
 def report(arguments: Namespace) -> int:
     from probes import store
+    from probes.bill import command as bills
     from probes.bundles import command as bundles
     from probes.bundles import reading
     from probes.marks import fired_command
@@ -117,6 +122,7 @@ def report(arguments: Namespace) -> int:
     bundles.check(arguments)
     if (arguments.run is None) is (arguments.since is None):
         raise UsageError("report: takes a RUN or --since TIME, such as --since 7d")
+    bills.check(arguments, "cost", "since", "rejudge", "fired", "bundle", *outputs.REPORTERS)
     if arguments.since is not None:
         if arguments.bundle is not None:
             raise UsageError("--bundle: is of one RUN, and does not go with --since")
@@ -128,6 +134,9 @@ def report(arguments: Namespace) -> int:
     fired_command.check(arguments, "rejudge")
     from_bundle = reading.is_bundle(arguments.run)
     stored = reading.run(arguments.run) if from_bundle else load(arguments.run, arguments.db)
+    if arguments.cost:
+        sys.stdout.writelines(f"{line}\n" for line in bills.of_stored(arguments, stored))
+        return 0
     outputs.spare(Path(arguments.run) if from_bundle else store.path_of(arguments.run), arguments)
     bundles.of_stored(stored, arguments)
     if arguments.rejudge or (from_bundle and not arguments.fired):

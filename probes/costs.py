@@ -48,14 +48,14 @@ def over_cap(trial: Trial, call: Call) -> tuple[int, int] | None:
 
     Beyond what templates and tokenizers explain: those few are within what the budget settles afterwards.
     """
-    used = _used(call.last.facts.get("usage")) if call.last is not None else None
-    if used is None or not isinstance(trial.request, Ask) or trial.request.fetches is not None:
+    seen = used(call.last.facts.get("usage")) if call.last is not None else None
+    if seen is None or not isinstance(trial.request, Ask) or trial.request.fetches is not None:
         return None
     if trial.request.given is not None:
         return None  # what it says is not ours
     input_tokens, output_tokens = worst_case(trial)
-    above = used[0] > input_tokens + TEMPLATE_TOKENS or used[1] > output_tokens + COUNTED_APART
-    return used if above else None
+    above = seen[0] > input_tokens + TEMPLATE_TOKENS or seen[1] > output_tokens + COUNTED_APART
+    return seen if above else None
 
 
 def most_of(trial: Trial) -> Cost:
@@ -68,7 +68,7 @@ def charged(trial: Trial, call: Call) -> tuple[int, int]:
     """(input, output) tokens that a call is settled with."""
     bought = call.exchanges if trial.retries else call.exchanges[-1:]  # a redirect costs no tokens
     each = [_paid(trial, exchange) for exchange in bought]
-    return sum(used[0] for used in each), sum(used[1] for used in each)
+    return sum(tokens[0] for tokens in each), sum(tokens[1] for tokens in each)
 
 
 def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _paid(trial: Trial, exchange: Exchange) -> tuple[int, int]:
     if isinstance(trial.request, Ask) and trial.request.fetches is not None:
         return 0, 0  # its usage is that of the request that it was made for
     nothing = free(exchange) or (trial.retries and (exchange.status or 0) in _REDIRECTS)
-    return _used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))
+    return used(exchange.facts.get("usage")) or ((0, 0) if nothing else worst_case(trial))
 
 
 def free(exchange: Exchange) -> bool:
@@ -94,12 +94,12 @@ def free(exchange: Exchange) -> bool:
     return exchange.status in _TURNED_AWAY or (not_reached and exchange.status in _ORIGIN_NOT_REACHED)
 
 
-def _used(usage: Any) -> tuple[int, int] | None:
+def used(usage: Any) -> tuple[int, int] | None:
     """(input, output) tokens of a usage object in either dialect; `None` where it counts neither."""
     if not isinstance(usage, dict):
         return None
     counts = [
-        next((n for name in names if isinstance(n := usage.get(name), int) and n >= 0), None)
+        next((n for name in names if type(n := usage.get(name)) is int and n >= 0), None)
         for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
     ]
     return None if counts == [None, None] else (counts[0] or 0, counts[1] or 0)

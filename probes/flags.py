@@ -6,6 +6,7 @@ import argparse
 
 _MOST_DAYS = 36500.0
 _MOST_PERCENT = 1000.0
+_MOST_COUNTED = 10**12
 
 
 def database(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +43,23 @@ def baseline(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--db", metavar="URL", help="where --baseline looks (default: edgeprobe.db where runs are kept)"
     )
+
+
+def bill(parser: argparse.ArgumentParser, switch: str, about: str, tokens: str) -> None:
+    """`tokens`: where they come from unless they are said."""
+    group = parser.add_argument_group("the bill of a month")
+    group.add_argument(switch, action="store_true", help=about)
+    group.add_argument(
+        "--requests-per-month", type=count, metavar="N", help="how many there are (default: 1,000,000)"
+    )
+    group.add_argument("--prompt-tokens", type=count, metavar="N", help=f"of a request ({tokens})")
+    group.add_argument(
+        "--cached-share",
+        type=share,
+        metavar="PERCENT",
+        help="of all prompt tokens, what comes from the cache (default: not known, or the run's own)",
+    )
+    group.add_argument("--output-tokens", type=count, metavar="N", help=f"of an answer ({tokens})")
 
 
 def slower(parser: argparse.ArgumentParser) -> None:
@@ -222,6 +240,22 @@ def days(text: str) -> float:
     if not 0 <= given <= _MOST_DAYS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days, 0 to {_MOST_DAYS:g}")
     return given
+
+
+def count(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and 0 < int(text[:20]) <= _MOST_COUNTED):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 to {_MOST_COUNTED:,}")
+    return int(text)
+
+
+def share(text: str) -> float:
+    try:
+        given = float(text.removesuffix("%"))
+    except ValueError:
+        given = -1.0
+    if not 0 <= given <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of percent, 0 to 100")
+    return given / 100
 
 
 def percent(text: str) -> float:

@@ -162,12 +162,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars per million tokens."""
+    """US dollars per million tokens; `cached` is of a prompt token that comes from the cache."""
 
     __pydantic_config__: ClassVar = STRICT
 
     input: float
     output: float
+    cached: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

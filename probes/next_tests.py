@@ -23,6 +23,7 @@ SUITES = {
     "models": "edge", "request_encoding": "edge", "responses": "edge", "keepalive": "keepalive", "burst": "burst",
     "length": "long", "buffering": "streams", "lifetimes": "streams", "resumed": "streams",
     "sdk_versions": "sdk-matrix",
+    "ttft_curve": "curve",
 }  # fmt: skip
 """Kind → the bundled suite that asks it, where a finding was made in a suite of one's own."""
 _DEMO = "demo"

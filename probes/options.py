@@ -13,7 +13,7 @@ from probes.parser import Parser
 if TYPE_CHECKING:
     import argparse
 
-SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst, sdk-matrix"
+SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst, curve, sdk-matrix"
 """The bundled ones; listed here because reading them takes YAML."""
 
 
@@ -68,6 +68,9 @@ def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.target(parser)
     flags.choices(parser)
     flags.baseline(parser)
+    flags.bill(
+        parser, "--monthly", "also say what a month of the target costs, and what would save of it", "needed"
+    )
 
 
 def _watch(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -152,6 +155,12 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
         "--rejudge",
         action="store_true",
         help="judge its answers again by today's signatures, and say what changed; sends and stores nothing",
+    )
+    flags.bill(
+        parser,
+        "--cost",
+        "instead say what a month of its target costs, and what would save of it",
+        "default: as in the run",
     )
     flags.database(parser)
     flags.fired(parser)

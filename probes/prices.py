@@ -34,6 +34,7 @@ class Listed:
     output: float
     checked: date
     source: str
+    cached: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ def prices(target: Target) -> Prices | None:
     if target.prices is not None:
         return target.prices
     row = listed().get((target.api, target.model))
-    return None if row is None else Prices(row.input, row.output)
+    return None if row is None else Prices(row.input, row.output, row.cached)
 
 
 def cost(price: Prices, input_tokens: int, output_tokens: int) -> float:
-    """US dollars."""
+    """US dollars at the most: as if no token came from a cache."""
     return (input_tokens * price.input + output_tokens * price.output) / _MILLION

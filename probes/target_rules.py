@@ -62,6 +62,9 @@ def problems(target: Target) -> Iterator[Problem]:
 def _money_problems(target: Target) -> Iterator[Problem]:
     if target.budget.usd is not None and prices(target) is None:
         yield ("budget", "usd"), f"cannot be kept: {NO_PRICE.format(model=target.model)}"
+    own = target.prices
+    if own is not None and own.cached is not None and own.cached > own.input:
+        yield ("prices", "cached"), f"must be at most {own.input:g}, the price of input, not {own.cached:g}"
 
 
 def _number_problems(section: str, numbers: Limits | Budget | Slo | Prices | None) -> Iterator[Problem]:

@@ -42,12 +42,15 @@ CHOICE = {
 }
 REPORTS = {"--json", "--junit", "--markdown", "--html"}
 GATE = {"--baseline", "--slower", "--db"}
+BILL = {"--requests-per-month", "--prompt-tokens", "--cached-share", "--output-tokens"}
 FLAGS = {
     "demo": {"--json"},
     "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive", "--bundle"},
-    "plan": TARGET | CHOICE | GATE,
+    "plan": TARGET | CHOICE | GATE | BILL | {"--monthly"},
     "compare": {"--target", "--vantage", "--slower", "--json", "--markdown", "--db"},
     "report": REPORTS
+    | BILL
+    | {"--cost"}
     | {"--bundle", "--rejudge", "--since", "--target", "--db", "--fired", "--zone", "--token-env"},
     "classify": {"--json", "--reply", "--target", "--fired", "--zone", "--token-env", "--since"},
     "calibrate": TARGET | {"--code", "--dry-run", "--json"},

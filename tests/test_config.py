@@ -209,6 +209,11 @@ ORIGIN = 'connect_to: "10.0.0.5:443"'
             id="negative price",
         ),
         pytest.param(
+            GOOD + "prices: {input: 1, output: 4, cached: 2}\n",
+            ":13: prices.cached: must be at most 1, the price of input, not 2",
+            id="cached above input",
+        ),
+        pytest.param(
             edited("usd: null", "usd: 1"),
             ":12: budget.usd: cannot be kept: no price of qwen3-32b is known; give the target prices: {input: …,"
             " output: …} in usd per million tokens",

@@ -29,15 +29,15 @@ LAYERS = {
     "rules and words": "bundled secretive redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
     "what is configured": "credentials refusals acceptance target_rules target_flags sdk_versions client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
-    "what an answer means": "handshakes samples endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
+    "what an answer means": "handshakes samples sampling endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients written lab imports",
     "questions": "kinds",
-    "a run": "redirected passive reproducers bundles routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
+    "a run": "redirected passive reproducers bill bundles routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
     "before and after": "change repro",
     "the canary": "alerts watch marks during",
     "whether files are right": "schemas checkup starter",
     "what is shown": "reporters sinks",
-    "what is said": "printing outputs ordered classify.command calibration.command bundles.command rejudge.command change.command watch.command watch.receivers memory.command memory.since_command marks.command marks.fired_command during.command lab.command repro.command commands flags parser options cli pytest_door pytest_plugin",
+    "what is said": "printing outputs ordered classify.command calibration.command bill.command bundles.command rejudge.command change.command watch.command watch.receivers memory.command memory.since_command marks.command marks.fired_command during.command lab.command repro.command commands flags parser options cli pytest_door pytest_plugin",
 }
 # Where a layer is held to less than all that is above it.
 ONLY = {

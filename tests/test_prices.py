@@ -17,8 +17,8 @@ TARGET = Target("t", "openai", "gpt-4o-mini", {"edge": Route("edge", "http://a/v
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        (TARGET, Prices(0.15, 0.6)),
-        (replace(TARGET, model="gpt-4o-mini-2024-07-18"), Prices(0.15, 0.6)),
+        (TARGET, Prices(0.15, 0.6, 0.075)),
+        (replace(TARGET, model="gpt-4o-mini-2024-07-18"), Prices(0.15, 0.6, 0.075)),
         (replace(TARGET, prices=Prices(1, 2)), Prices(1, 2)),
         (replace(TARGET, prices=Prices(0, 0)), Prices(0, 0)),
         (replace(TARGET, model="gpt-4o-mini-2"), None),
@@ -52,6 +52,7 @@ def test_every_price_has_a_source_and_a_day():
         assert row.source.startswith("https://"), model
         assert date(2025, 1, 1) < row.checked <= date(2026, 11, 29), model
         assert 0 < row.input <= row.output, model
+        assert 0 < (row.cached or 0) < row.input, model
 
 
 def test_a_model_has_one_price(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from probes.kinds import (
     resumed,
     sdk_versions,
     streaming,
+    ttft_curve,
 )
 from probes.kinds.spec import KindSpec
 
@@ -40,4 +41,5 @@ KINDS: dict[str, KindSpec] = {
     "resumed": resumed.SPEC,
     "reproduction": reproduction.SPEC,
     "sdk_versions": sdk_versions.SPEC,
+    "ttft_curve": ttft_curve.SPEC,
 }

@@ -31,13 +31,13 @@ _SIDES: Mapping[Factor, Callable[[Seen], object]] = {
 _LABEL, _NO_NAMES = 24, ("control", "variant")
 _LIVES = frozenset({"lifetimes", "streams"})
 """The kinds whose streams are begun one after another."""
-_KNOCKS = "knocks"
-"""The kind whose requests are many and alike, and tell something together on an axis of their own."""
+_TOGETHER = frozenset({"knocks", "ttft_curve"})
+"""The kinds whose requests are many, and tell something together on an axis of their own."""
 
 
 def tracks(finding: Finding, seen: Mapping[str, Seen]) -> list[Track]:
     """Both sides of a twin, the requests that one call became, or the streams that the finding was read from."""
-    if finding.kind == _KNOCKS:
+    if finding.kind in _TOGETHER:
         return []
     evidence = [seen[name] for name in finding.evidence if name in seen]
     if finding.kind in _LIVES and any(is_stream(each.exchange) for each in evidence):

@@ -11,6 +11,7 @@ from probes.reporters.assets import scripts
 from probes.reporters.axes import plots, tracks
 from probes.reporters.calls import MARKS, by_case, call_section
 from probes.reporters.columns import columns
+from probes.reporters.curve import curve, plot
 from probes.reporters.figures import group, lines, plotted, text
 from probes.reporters.frame import head
 from probes.reporters.judged import as_judged
@@ -113,6 +114,8 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
     shown = tracks(finding, elsewhere.seen) if finding.verdict is not Verdict.PASS else []
     drawn = plots(finding, shown)
     yield from group(drawn, elsewhere.columns, f"f{number}-plots")
+    if (found := curve(finding)) is not None:
+        yield from plot(found)
     yield from _below(drawn, shown, reading=bool(elsewhere.calls and elsewhere.columns))
     yield "<dl>"
     for label, said in rows(finding):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from probes.redact import safe_text
 from probes.reporters.axes import tracks
+from probes.reporters.curve import bars, curve
 from probes.reporters.tracks import is_stream, span
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ _SHORTEST, _LONGEST = 1e-3, 1e7
 
 def picture(finding: Finding, seen: Mapping[str, Seen], width: int, *, ascii_only: bool) -> list[str]:
     """Lines of at most `width` columns; none where the finding has nothing to show."""
+    if (found := curve(finding)) is not None:
+        return bars(found, width, ascii_only=ascii_only)
     return drawing(tracks(finding, seen), width, ascii_only=ascii_only)
 
 

@@ -1,0 +1,54 @@
+"""How many tokens do the requests of a run have, by its own usage?"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from probes.bill import Range
+from probes.costs import used
+from probes.kinds.conclude import is_good
+from probes.model import Ask
+from probes.samples import cached_share
+
+if TYPE_CHECKING:
+    from probes.model import Run
+
+
+class Used(NamedTuple):
+    """Of `n` good answers that were counted, the means; `told` of them tell of a cache, the others may have had all of
+    their prompt from it, or nothing.
+    """
+
+    n: int
+    told: int
+    prompt: float
+    output: float
+    cached: Range
+    prompts: tuple[int, int]
+    """The shortest and the longest."""
+
+
+def of_run(run: Run) -> Used | None:
+    """`None` where no good answer was counted."""
+    prompts: list[int] = []
+    outputs: list[int] = []
+    cached = told = untold = 0
+    for call in run.calls:
+        if call.last is None or not isinstance(call.trial.request, Ask) or not is_good(call):
+            continue
+        usage = call.last.facts.get("usage")
+        tokens, share = used(usage), cached_share(usage or {})
+        if tokens is None or not tokens[0]:
+            continue
+        prompts.append(tokens[0] if share is None else share[1])
+        outputs.append(tokens[1])
+        if share is None:
+            untold += tokens[0]
+        else:
+            told, cached = told + 1, cached + share[0]
+    if not prompts:
+        return None
+    whole = sum(prompts)
+    shares = Range(cached / whole, (cached + untold) / whole)
+    return Used(len(prompts), told, fmean(prompts), fmean(outputs), shares, (min(prompts), max(prompts)))

@@ -1,0 +1,63 @@
+"""How fast is the answer written, behind a short prompt and behind a long one, and do both speeds explain the total?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from probes.kinds.ttft_curve.measured import LEAST
+from probes.model import Figure
+from probes.sampling import figure
+
+if TYPE_CHECKING:
+    from probes.kinds.ttft_curve.fit import Line
+    from probes.kinds.ttft_curve.measured import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """`rate`: tokens a second behind the shortest prompt that tells, of `shortest` tokens; `slower`: seconds a token behind
+    the longest one by those behind the shortest.
+    """
+
+    rate: Figure
+    slower: Figure
+    shortest: int
+    longest: int
+
+    def words(self) -> str:
+        low, high = self.slower.low or 0.0, self.slower.high or 0.0
+        if low <= 1.0 <= high:
+            return (
+                f"behind {self.longest:,} no slower that these samples show ({low:.2f} to {high:.2f} times)"
+            )
+        if self.slower.value > 1:
+            return f"behind {self.longest:,} it is {self.slower.value:.2f} times slower ({low:.2f} to {high:.2f})"
+        faster = 1 / self.slower.value
+        return f"behind {self.longest:,} it is {faster:.2f} times faster ({1 / high:.2f} to {1 / low:.2f})"
+
+    def residual(self, seen: Measured, fitted: Line) -> Figure | None:
+        """By which share of an answer's total the two speeds miss it."""
+        each = 1 / self.rate.value
+        off = [
+            abs(total - (fitted.at(tokens) + (output - 1) * each)) / total
+            for side in seen.sides.values()
+            for tokens, output, total in side.wholes
+        ]
+        return Figure(median(off), "share", len(off), min(off), max(off)) if off else None
+
+
+def decode(seen: Measured) -> Decode | None:
+    sides = [(n, side) for n, side in sorted(seen.sides.items()) if len(side.tpot) >= LEAST]
+    if len(sides) < 2:
+        return None
+    (shortest, first), (longest, last) = sides[0], sides[-1]
+    short, long = figure(first.tpot), figure(last.tpot)
+    if not (short.low and short.high and long.low and long.high):
+        return None
+    slower = Figure(
+        long.value / short.value, "times", min(short.n, long.n), long.low / short.high, long.high / short.low
+    )
+    rate = Figure(1 / short.value, "tokens/s", short.n, 1 / short.high, 1 / short.low)
+    return Decode(rate, slower, shortest, longest)

@@ -1,0 +1,187 @@
+"""What do the times of a curve come to, and can it be told?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from probes.kinds.conclude import conclude
+from probes.kinds.ttft_curve import fit
+from probes.kinds.ttft_curve.decode import decode
+from probes.kinds.ttft_curve.measured import LEAST, Measured, measured, spread
+from probes.kinds.words import duration, listed
+from probes.model import Confidence, Figure, Layer, Reason
+from probes.sampling import drift, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from probes.model import Call, Case, Finding
+
+LEAST_LENGTHS = 4
+"""Without which there is no curve."""
+_SURE = 2.0
+"""Upper end of the slope's interval by its lower one, above which a speed is no figure but a guess."""
+_STRAIGHT = 0.15
+"""Off the line by less is straight enough to be told as such."""
+_GROWS = 0.25
+"""Of the shortest prompt's TTFT, that it has to grow by to the longest."""
+_FURTHER = "Ask with longer prompts (--set lengths=2048,4096,8192,16384,24576,32768 --max-tokens-total 900000) and more repeats, when the server is quiet."
+_CACHE = (
+    "every request had a text of its own; a cache that answers all the same, a wait that hides the reading of the prompt, or a "
+    "model that reads far faster than these lengths show, is what is left"
+)
+
+
+def judged(case: Case, calls: Sequence[Call], rng: Random, refused: Sequence[int] = ()) -> Finding:
+    """Of good calls, in the order in which they were asked; `refused`: lengths that the API does not take."""
+    seen = measured(calls)
+    found = _judged(case, calls, seen, rng)
+    if not refused:
+        return found
+    row = (
+        "not asked",
+        f"prompts of some {listed([f'{n:,}' for n in refused])} tokens, which the API refuses",
+    )
+    return replace(found, detail=(*found.detail, row))
+
+
+def _judged(case: Case, calls: Sequence[Call], seen: Measured, rng: Random) -> Finding:
+    moved = drift(seen.control)
+    if not seen.counted:
+        return _unknown(
+            case, calls, seen, Reason.TOO_FEW, "The server does not say how many tokens a prompt has",
+            "its usage counts no prompt, or longer ones as no more than shorter ones: without that no speed is a fact",
+            "Have it send its true usage in streams.",
+        )  # fmt: skip
+    full = {n: side for n, side in seen.sides.items() if len(side.ttft) >= LEAST}
+    if len(full) < LEAST_LENGTHS or len(full) < len(seen.sides):
+        return _unknown(
+            case, calls, seen, Reason.MIXED if seen.left_out.get("cache") else Reason.TOO_FEW,
+            "The curve can't be told: too few samples are of one kind", f"left out: {seen.without()}",
+            "Ask again with more repeats (--set repeats=10), and with another --seed where one was given.",
+        )  # fmt: skip
+    if moved is not None:
+        return _unknown(
+            case, calls, seen, Reason.DRIFT, "The server itself changed its pace while the curve was measured",
+            f"the control, always of one size, took {moved:.2f} times as long in the second half",
+            "Ask again when the server is less busy.",
+        )  # fmt: skip
+    points = {n: [sample.value for sample in side.ttft] for n, side in full.items()}
+    again, fitted = fit.resampled(points, rng), fit.line(points)
+    sure = fit.interval(each.slope for each in again)
+    if (doubt := _doubt(points, fitted, sure)) is not None:
+        title, because = doubt
+        return _unknown(case, calls, seen, Reason.MIXED, title, because, _FURTHER)
+    return _told(case, calls, seen, points, again, fitted, sure)
+
+
+def _doubt(points: fit.Points, fitted: fit.Line, sure: tuple[float, float]) -> tuple[str, str] | None:
+    """Why the slope is no speed: flat, or too noisy to say how steep."""
+    shortest, longest = min(points), max(points)
+    grown, most = (
+        (longest - shortest) * slope / median(points[shortest]) for slope in (fitted.slope, sure[1])
+    )
+    if grown < _GROWS and most < 2 * _GROWS:
+        return "TTFT hardly grows with the prompt", _CACHE
+    if grown < _GROWS or sure[0] <= 0 or sure[1] > _SURE * sure[0]:
+        low, high = (1e3 * slope for slope in sure)
+        because = f"a token of the prompt takes between {low:.3g} and {high:.3g} ms: too wide for a speed"
+        return "The answers vary too much to tell a prefill speed", because
+    return None
+
+
+def _told(
+    case: Case,
+    calls: Sequence[Call],
+    seen: Measured,
+    points: fit.Points,
+    again: Sequence[fit.Line],
+    fitted: fit.Line,
+    sure: tuple[float, float],
+) -> Finding:
+    n = sum(map(len, points.values()))
+    base = fit.interval(each.base for each in again)
+    prefill = Figure(1 / fitted.slope, "tokens/s", n, 1 / sure[1], 1 / sure[0])
+    off, bent = fit.departure(points, fitted), fit.bend(points)
+    figures = {
+        "prefill": prefill,
+        "base": Figure(fitted.base, "s", n, *base),
+        "departure": Figure(off, "share", len(points)),
+        **seen.figures(),
+    }
+    title = f"Prefill {_speed(prefill.value)} tokens/s"
+    straight = f"{abs(off):.0%} at the most".replace("%", " %")
+    rows = [
+        (
+            "prefill",
+            f"{_rate(prefill)}, and {duration(max(fitted.base, 0.0))} before it that no prompt explains",
+        )
+    ]
+    if abs(off) > _STRAIGHT:
+        steeper = f"; a token costs {bent:.1f} times as much in the longer half" if bent is not None else ""
+        title += ", not the same at every length"
+        rows.append(("line", f"no straight line: lengths lie off it by {straight}{steeper}"))
+    else:
+        rows.append(("line", f"straight: lengths lie off it by {straight}"))
+    if (written := decode(seen)) is not None:
+        figures |= {"decode": written.rate, "decode_slowdown": written.slower}
+        title += f", decode {_speed(written.rate.value)} tokens/s"
+        rows.append(
+            ("decode", f"{_rate(written.rate)} behind {written.shortest:,} tokens; {written.words()}")
+        )
+        if (residual := written.residual(seen, fitted)) is not None:
+            figures["residual"] = residual
+            parts = f"prompt/{_speed(prefill.value)} + output/{_speed(written.rate.value)}"
+            said = f"{100 * residual.value:.1f} % (median, n {residual.n})"
+            rows.append(("model", f"total = {fitted.base:.3g} s + {parts}; answers lie off it by {said}"))
+    return _conclude(
+        case, "ok", calls, seen, title=title, figures=figures, detail=(*seen.rows(), *rows, *_beside(seen))
+    )
+
+
+def _beside(seen: Measured) -> list[tuple[str, str]]:
+    rows = []
+    if seen.control:
+        later, drifts = seen.later(), drift(seen.control) is not None
+        said = "it drifts" if drifts else "no drift"
+        rows.append(
+            ("control", f"{spread(figure(seen.control))}, {later:.2f} times that in the second half: {said}")
+        )
+    if seen.without():
+        rows.append(("left out", seen.without()))
+    return rows
+
+
+def _unknown(
+    case: Case, calls: Sequence[Call], seen: Measured, reason: Reason, title: str, because: str, advice: str
+) -> Finding:
+    """What was seen stands beside it, but for a speed."""
+    return _conclude(
+        case, "not_measured", calls, seen,
+        reason=reason, title=title, advice=advice, figures=seen.figures(),
+        detail=(*seen.rows(), ("because", because), *_beside(seen)), product=None, vendor_code=None,
+    )  # fmt: skip
+
+
+def _conclude(case: Case, code: str, calls: Sequence[Call], seen: Measured, **fields: Any) -> Finding:
+    last = calls[-1].last if calls else None
+    return conclude(
+        case, code, last,
+        client=calls[-1].trial.client if calls else None,
+        layer=Layer.PROBE if code != "ok" else last.attribution.layer if last and last.attribution else Layer.UNKNOWN,
+        conditions={**(last.conditions if last is not None else {}), **seen.conditions},
+        evidence=tuple(call.last.id for call in calls if call.last is not None),
+        confidence=Confidence.HIGH,
+        **fields,
+    )  # fmt: skip
+
+
+def _rate(rate: Figure) -> str:
+    return f"{_speed(rate.value)} tokens/s ({_speed(rate.low or 0)} to {_speed(rate.high or 0)}, n {rate.n})"
+
+
+def _speed(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
