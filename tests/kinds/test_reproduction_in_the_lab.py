@@ -283,7 +283,7 @@ def test_both_sides_were_sent_as_they_are_shown(asked, name):
     """The smallest request that fails and the largest that passes stand there as commands, with what each got."""
     run = asked(ROWS[name])
     _, rows = of_kind(run)
-    assert "curl -sS -i" in rows["fails"]
+    assert ("characters)" if name == "C06" else "curl -sS -i") in rows["fails"]  # a body of 150 kB is no line
     assert "ran: 403" in rows["fails"]
     assert "ran: 200" in rows["passes"] or "ran: 401" in rows["passes"]
     assert "EDGEPROBE_LAB_KEY" in rows["passes"] or "MadeUpKey" in rows["passes"]

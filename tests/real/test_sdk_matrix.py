@@ -10,7 +10,8 @@ import pytest
 from probes import lab
 from probes.clients import environments
 from probes.clock import Clock
-from probes.lab.faults import Answer, Do, Fault, HeaderTest, When
+from probes.lab.faults import Answer, Do, Fault
+from probes.lab.when import HeaderTest, When
 from probes.model import Raised
 from probes.sdk_versions import sdk
 

@@ -8,7 +8,8 @@ import pytest
 from turned import START, Canary, Entry, bed
 
 from probes.canary import Missed
-from probes.lab.faults import Do, Fault, HeaderTest, When
+from probes.lab.faults import Do, Fault
+from probes.lab.when import HeaderTest, When
 from probes.model import Layer, Verdict
 
 

@@ -138,17 +138,15 @@ _LEFT_OPEN = "Look up these times in the logs of the edge and of the servers; th
 _LARGER = 120
 """Requests, twice what is asked by default."""
 _MORE = {
-    "budget": f"the same again with --max-requests {_LARGER}",
+    "budget": "the same again with --max-requests 120",
     "tokens": "the same again with a larger --max-tokens-total",
     "money": "the same again with a larger --max-usd",
     "tokens or money": "the same again with a larger --max-tokens-total or --max-usd",
 }
 
 
-def _further(study: Study, ended: str) -> str:
-    by_hand = "the same request with half of these suspects left out by hand"
-    more = _larger(study, ended)
-    return f"{more}, or {by_hand}" if more else by_hand
+def _further(study: Study, ended: str) -> str | None:
+    return _larger(study, ended) or "the same request with half of these suspects left out by hand"
 
 
 def _larger(study: Study, ended: str | None) -> str | None:
