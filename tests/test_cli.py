@@ -78,7 +78,7 @@ FLAGS = {
     "repro": TARGET
     | REPORTS
     | (CHOICE - {"--client", "--sdk", "--set"})
-    | {"--curl", "--har", "--request", "--sdk-call", "--entry", "--bundle", "--no-store"},
+    | {"--curl", "--har", "--request", "--sdk-call", "--entry", "--secret", "--bundle", "--no-store"},
     "clients": set(),
     "validate": {"--target", "--env", "--schema"},
     "init": set(),
