@@ -226,7 +226,7 @@ def test_a_title_counts_no_cases():
 def test_after_a_restart_in_scaled_time_no_time_is_told_that_is_not_known():
     """A wrong one would have the end before the beginning."""
     first, second = watch_wall.Wall(0.1), watch_wall.Wall(0.1)
-    first._began = first._origin = START
+    first._began = first._origin = second._origin = START
     scene = Scene()
     scene.wall.shown = first.shown
     scene.turn([RESET], [RESET])
