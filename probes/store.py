@@ -42,15 +42,10 @@ def new_id(now: datetime) -> str:
 
 def save(run: Run) -> Path:
     """Write `<reports>/<id>.json`, whole or not at all, readable by its owner only."""
-    folder = reports_dir()
-    path = folder / f"{run.id}.json"
+    path = reports_dir() / f"{run.id}.json"
     # ASCII, so that what a hostile server sent is harmless to `cat`, too.
     text = json.dumps(to_document(run, chunks=True), ensure_ascii=True, allow_nan=False)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(path, text + "\n")
-    except OSError as fault:
-        raise UsageError(f"cannot write {path}: {fault.strerror}") from None
+    write(path, f"{text}\n".encode("ascii"))
     return path
 
 
@@ -115,13 +110,18 @@ def nearest(path: Path) -> str:
     return f"; {path.parent} holds none"
 
 
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
+def write(path: Path, data: bytes) -> None:
+    """Whole or not at all, readable by its owner only, in a folder that is made; UsageError where that can't be."""
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(temporary).unlink()
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(temporary).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(temporary).unlink()
+            raise
+    except OSError as fault:
+        raise UsageError(f"cannot write {path}: {fault.strerror}") from None

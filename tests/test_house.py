@@ -26,7 +26,7 @@ MODULE_LINES, FUNCTION_LINES = 300, 60
 LAYERS = {
     "the version": "__init__",
     "nouns": "model canary comparison complaint span errors clock log spellings body_text api_paths",
-    "rules and words": "bundled secretive redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
+    "rules and words": "bundled pasted_file secretive redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
     "what is configured": "credentials refusals acceptance target_rules target_flags sdk_versions client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
     "what an answer means": "handshakes samples sampling endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",

@@ -9,18 +9,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import sys
-import tempfile
 import zipfile
 import zlib
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import probes
-from probes import complaint
+from probes import complaint, store
 from probes.bundles import (
     MANIFEST,
     MOST_BYTES,
@@ -40,7 +37,6 @@ from probes.bundles.readme import readme
 from probes.complaint import Told
 from probes.credentials import made_up_key
 from probes.document import plain, to_document
-from probes.errors import UsageError
 from probes.model import Raw
 from probes.redact import Redactor
 from probes.reproducers import FOLDER
@@ -61,20 +57,7 @@ class _Member(NamedTuple):
 
 def save(run: Run, path: Path, secrets: Secrets, *, here: bool = False) -> None:
     """Whole or not at all, readable by its owner only; UsageError where it cannot be written. `here`: see `environment`."""
-    data = packed(run, secrets, here=here)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(temporary).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except OSError as fault:
-        raise UsageError(f"cannot write {path}: {fault.strerror}") from None
+    store.write(path, packed(run, secrets, here=here))
 
 
 def packed(run: Run, secrets: Secrets, *, here: bool = False) -> bytes:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from probes import outputs, own_signatures
+from probes import outputs, own_signatures, pasted_file
 from probes.classify import classify, to_document, told
 from probes.errors import UsageError
 from probes.marks import fired_command
@@ -94,15 +92,7 @@ def _command(answer: Answer) -> str | None:
 
 
 def _read(name: str) -> bytes:
-    most = _MOST_MIB * 1024 * 1024
     try:
-        if name == "-":
-            data = sys.stdin.buffer.read(most + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(most + 1)
-    except OSError as fault:
-        raise UsageError(f"{name}: cannot be read: {fault.strerror}") from None
-    if len(data) > most:
-        raise UsageError(f"{name}: is larger than {_MOST_MIB} MiB; cut out the response")
-    return data
+        return pasted_file.read(name, _MOST_MIB, "response")
+    except UsageError as fault:
+        raise UsageError(f"{name}: {fault}") from None

@@ -18,10 +18,10 @@ from typing import ClassVar, Self
 
 from probes.clients import Outcome, SendLimits, Setting, dialect, to_exchange, uses_env_proxy
 from probes.clients.as_given import edited
+from probes.clients.program import environment
 from probes.model import Ask, Dial, Raised, Route, Trial
 from probes.wire.curl_trace import Trace
 
-_INHERITED = re.compile(r"^(PATH|HOME|TZ|LANG|LC_\w+|SSL_CERT_\w+|CURL_\w+|\w+_proxy|\w+_PROXY)$")
 _ARGUMENTS = (
     "-q", "-sS", "-N", "--raw", "--trace", "-", "--trace-time", "-o", os.devnull,
     "-w", "%{stderr}%{json}", "-K", "-",
@@ -141,13 +141,12 @@ def _run(
     stream: bool | None,
 ) -> Outcome:
     stopped: list[str] = []
-    environment = {name: value for name, value in os.environ.items() if _INHERITED.match(name)}
     with subprocess.Popen(
         ["curl", *_ARGUMENTS, protocol],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment,
+        env=environment(),
         pass_fds=files,
         text=True,
         encoding="latin-1",

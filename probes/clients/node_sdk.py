@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from probes.clients import Outcome, SendLimits, dialect, environments, isolated, program, to_exchange
 from probes.clients.raw_node import FOLDER, dialled, installed, no_node
@@ -38,19 +38,7 @@ class Sender(isolated.Sender):
         return Session(self, route)
 
 
-class Session:
-    """Every call is a process and a connection of its own."""
-
-    def __init__(self, sender: Sender, route: Route) -> None:
-        self._sender = sender
-        self._route = route
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
+class Session(isolated.Session):
     def send(self, trial: Trial, limits: SendLimits) -> Outcome:
         request, setting, route = trial.request, self._sender.setting, self._route
         assert isinstance(request, Ask)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from probes import pasted_file
 from probes.bundles import reading as bundles
 from probes.classify import classify
 from probes.classify.har import entries
@@ -64,7 +64,7 @@ def _named(arguments: Namespace) -> tuple[str | None, str]:
 def _read(
     form: str | None, name: str, entry: int | None, taken: Taken, known: tuple[str | None, str | None]
 ) -> Given:
-    data = _data(name)
+    data = pasted_file.read(name, _MOST_MIB, "request")
     if form is None and data.startswith(_ZIP):
         if name == "-":
             raise UsageError("a bundle is read from a file")
@@ -89,21 +89,6 @@ def _read(
     if told is not None and told.seen is None:
         told = replace(told, seen=_seen(answers, taken))
     return Given(name, taken, told, answers)
-
-
-def _data(name: str) -> bytes:
-    most = _MOST_MIB * 1024 * 1024
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(most + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(most + 1)
-    except OSError as fault:
-        raise UsageError(f"cannot be read: {fault.strerror}") from None
-    if len(data) > most:
-        raise UsageError(f"is larger than {_MOST_MIB} MiB; cut out the request")
-    return data
 
 
 def _form(text: str) -> str | None:
