@@ -385,10 +385,10 @@ def test_a_place_that_cannot_hold_runs_is_found_before_anything_is_sent(
 def test_findings_are_shown_even_if_they_cannot_be_stored(edgeprobe, at_lab, monkeypatch):
     """The operator has paid for them; the exit code is the run's."""
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(store, "_write", full)
+    monkeypatch.setattr(store.tempfile, "mkstemp", full)
     said = edgeprobe("run", "smoke", *at_lab, "--client", "httpx")
     assert said.code == 0
     assert "edgeprobe: not stored: cannot write" in said.err

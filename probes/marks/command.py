@@ -101,7 +101,7 @@ def _write(arguments: Namespace, now: datetime) -> int:
     author, by = (
         (arguments.author, "") if arguments.author else (_user(), "the user here; --author names another")
     )
-    at = moment(arguments.at, now, "--at") if arguments.at is not None else now.replace(microsecond=0)
+    at = moment(arguments.at, now, "--at") if arguments.at is not None else now
     runs: list[Run] = []
     window = ""
     with Memory.open(arguments.db) as memory:
