@@ -28,7 +28,7 @@ LAYERS = {
     "rules and words": "bundled redact patterns shapes strict_yaml misfits parameters vocabulary timers prices statuses metric_rows moments",
     "what is configured": "credentials refusals acceptance target_rules target_flags sdk_versions client_rules config signature_rows response conditions signatures own_signatures",
     "on the wire": "wire",
-    "what an answer means": "handshakes samples endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
+    "what an answer means": "handshakes samples sampling endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients written lab imports",
     "questions": "kinds",
     "a run": "redirected passive reproducers bundles routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",

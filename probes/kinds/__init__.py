@@ -14,6 +14,7 @@ from probes.kinds import (
     length,
     lifetimes,
     models,
+    prompt_cache,
     reproduction,
     request_encoding,
     responses,
@@ -38,6 +39,7 @@ KINDS: dict[str, KindSpec] = {
     "buffering": buffering.SPEC,
     "lifetimes": lifetimes.SPEC,
     "resumed": resumed.SPEC,
+    "prompt_cache": prompt_cache.SPEC,
     "reproduction": reproduction.SPEC,
     "sdk_versions": sdk_versions.SPEC,
 }

@@ -1,0 +1,140 @@
+"""Which measurements may stand in one figure, and what do they show?
+
+A figure is of samples that were taken under the same conditions, or it is not made. What two sides show is said by exact
+rank tests: a handful of times has no known shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from probes.model import Ask, Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from probes.model import Arm, Call
+
+REPEATS = 5
+"""Of a figure, by default: with fewer than five on each side no order of them is rarer than 1 in 200."""
+SURE = 0.005
+"""Chance of a false alarm of one comparison; it is looked at twice at the most."""
+_COVERED = 0.95
+_DRIFTS = 1.25
+"""Middle of a half by that of the other, from which on a drift matters."""
+_P_DRIFT = 0.01
+
+
+class Conditions(NamedTuple):
+    """`client`: whether its connection pool was used before. `cache`: of the prompt, `None` where nothing was done to it."""
+
+    connection: str | None
+    client: str
+    cache: Arm | None
+    concurrency: int
+    route: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`position`: in the order in which the case asked. `own_lag`: seconds that the probe itself began late."""
+
+    value: float
+    conditions: Conditions
+    position: int
+    own_lag: float
+
+
+class MixedConditions(ValueError):  # noqa: N818 - it says what the samples are
+    """Samples under different conditions make no figure; whoever asks for one has a fault."""
+
+
+def sampled(call: Call, value: float, position: int) -> Sample:
+    exchange, request = call.last, call.trial.request
+    seen: Mapping[str, Any] = exchange.conditions if exchange is not None else {}
+    conditions = Conditions(
+        connection=seen.get("connection"),
+        client="warm" if call.trial.session else "cold",
+        cache=request.arm if isinstance(request, Ask) else None,
+        concurrency=int(call.conditions.get("concurrency", 1)),
+        route=call.trial.route,
+    )
+    return Sample(value, conditions, position, call.own_lag or 0.0)
+
+
+def figure(samples: Sequence[Sample], unit: str = "s") -> Figure:
+    """The median, with the interval that covers the true one at 95 %, or as near as so few can. Raises MixedConditions."""
+    if len(kinds := {sample.conditions for sample in samples}) != 1:
+        raise MixedConditions(f"{len(kinds)} conditions in one figure")
+    values = sorted(sample.value for sample in samples)
+    cut = _cut(len(values))
+    return Figure(median(values), unit, len(values), values[cut], values[-1 - cut])
+
+
+def agreeing(sides: Mapping[str, Sequence[Sample]]) -> tuple[dict[str, list[Sample]], int]:
+    """Of sides that are to be compared, the samples under the commonest conditions, the cache apart; and how many others
+    were left out.
+    """
+    way = Counter(_way(sample) for samples in sides.values() for sample in samples).most_common(1)
+    kept = {name: [s for s in samples if way and _way(s) == way[0][0]] for name, samples in sides.items()}
+    return kept, sum(map(len, sides.values())) - sum(map(len, kept.values()))
+
+
+def sooner(these: Sequence[Sample], those: Sequence[Sample]) -> float:
+    """One-sided p of the exact rank-sum test that these are smaller; what is equal speaks against it."""
+    n, m = len(these), len(those)
+    if not n or not m:
+        return 1.0
+    won = sum(a.value < b.value for a in these for b in those)
+    ways = _ways(n, m)
+    return sum(ways[won:]) / math.comb(n + m, n)
+
+
+def above(samples: Sequence[Sample], bound: float) -> float:
+    """One-sided p of the sign test that their middle lies above the bound."""
+    n, k = len(samples), sum(sample.value > bound for sample in samples)
+    return float(sum(math.comb(n, i) for i in range(k, n + 1)) / 2**n) if n else 1.0
+
+
+def drift(control: Sequence[Sample]) -> float | None:
+    """Middle of the later half of the control by that of the earlier one, where it moved by more than chance explains."""
+    ordered = sorted(control, key=lambda sample: sample.position)
+    half = len(ordered) // 2
+    early, late = ordered[:half], ordered[len(ordered) - half :]
+    if not early:
+        return None
+    before, after = median(s.value for s in early), median(s.value for s in late)
+    moved = min(sooner(early, late), sooner(late, early)) * 2 <= _P_DRIFT
+    far = not before or not 1 / _DRIFTS < after / before < _DRIFTS
+    return after / before if moved and far and before else None
+
+
+def _way(sample: Sample) -> Conditions:
+    return sample.conditions._replace(cache=None)
+
+
+def _cut(n: int) -> int:
+    """Samples that may be left out at each end of n, and the rest still covers the median."""
+    covering = [k for k in range(n // 2) if _outside(n, k) <= 1 - _COVERED]
+    return max(covering, default=0)
+
+
+def _outside(n: int, k: int) -> float:
+    return float(2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n)
+
+
+def _ways(n: int, m: int) -> list[int]:
+    """For each number of won pairs, in how many orders of n and m it comes."""
+    row = [[1] + [0] * (n * m)] * (m + 1)
+    for _ in range(n):
+        new = [row[0]]
+        for j in range(1, m + 1):
+            # The largest of all is one of the m, which wins nothing, or of the n, which loses to none of them.
+            wins = [0] * j + row[j][: n * m + 1 - j]
+            new.append([a + b for a, b in zip(new[j - 1], wins, strict=True)])
+        row = new
+    return row[m]
