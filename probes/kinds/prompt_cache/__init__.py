@@ -112,7 +112,7 @@ def bound(case: Case) -> Bound:
     more = max(MOST_TIMES * repeats, MORE)
     long = SEARCH + _LONG * repeats + _KEYED * more + 5 * FURTHER + 2 * EACH * len(ages)
     short = _WARM_UP * len(case.clients) + 2 * (repeats + more)
-    most = min(int(case.params["prompt_tokens"]), SIZES[-1])
+    most = int(case.params["prompt_tokens"])
     waits = float(case.params["settle"]) + 2 * repeats * SOON + max(map(float, ages), default=0.0)
     return Bound(long + short, long * most + (long + short) * CAP, waits + (long + short) * _SECONDS)
 

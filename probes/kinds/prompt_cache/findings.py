@@ -9,7 +9,7 @@ from probes.kinds.prompt_cache import ages
 from probes.kinds.prompt_cache.evidence import WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted
 from probes.kinds.words import duration
-from probes.model import Figure, Layer, Observed, WhoActs
+from probes.model import Figure, Layer, Observed, Reason, WhoActs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,11 @@ _ON_THE_WAY = (
     "Compare the prompt as it is sent with what the model server gets: a gateway that adds a date, a counter or a request id "
     "at the front, or reorders messages, costs every hit. Let it add such text at the end, or not at all."
 )
+_DO = {
+    Reason.TOO_FEW: "Ask for longer prompts, whose prefill shows (--set prompt_tokens=20000), or more often (--set repeats=10).",
+    Reason.DRIFT: "Ask again when the server is less busy, or more often (--set repeats=10).",
+    Reason.MIXED: "Run it without --seed; where it says the same, find out what the server counts as cached.",
+}
 _STRAIGHT = "the same straight to the origin (a route of its own)"
 
 
@@ -43,6 +48,8 @@ def finding(
         fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
     if judged.code == "cache.unstable_prefix":
         fields |= {"advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
+    if judged.reason is not None:
+        fields["advice"] = _DO[judged.reason]
     silent = judged.code in {"cache.off", "cache.unreported"}
     if silent and case.route != ORIGIN and not tried.of(f"{ORIGIN}/warm"):
         fields["next_test"] = _STRAIGHT

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _AGAIN = 3
 """Reads of the smallest, where usage counts none: another replica may have taken it."""
-SEARCH = 3 * len(SIZES) + _AGAIN - 1
+SEARCH = 3 * (len(SIZES) + 1) + _AGAIN - 1
 """Requests at the most."""
 _SOONER = 0.6
 """TTFT of a read by that of its write, from which on one pair is taken for a hit; it decides how long is waited, and
@@ -40,7 +40,7 @@ class Place:
 def search(trials: Trials) -> Generator[Sequence[Trial], list[Call], Place]:
     """Raised until usage tells of a write or a hit; then, or at the largest, waited for once."""
     most = int(trials.case.params["prompt_tokens"])
-    sizes = [*(size for size in SIZES if size < most), min(most, SIZES[-1])]
+    sizes = [*(size for size in SIZES if size < most), most]
     wrote: list[tuple[Prefix, Asked]] = []
     for size in sizes:
         place = yield from _at(trials, size, wrote, times=_AGAIN if size == sizes[0] else 1)
