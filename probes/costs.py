@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.attempts import attempts
 from probes.model import Ask, Layer
+from probes.samples import prompt
 
 if TYPE_CHECKING:
     from probes.ledger import Cost
@@ -95,11 +96,13 @@ def free(exchange: Exchange) -> bool:
 
 
 def used(usage: Any) -> tuple[int, int] | None:
-    """(input, output) tokens of a usage object in either dialect; `None` where it counts neither."""
+    """(input, output) tokens of a usage object in either dialect; `None` where it counts neither. Of the cache, too, which
+    Anthropic counts apart.
+    """
     if not isinstance(usage, dict):
         return None
     counts = [
         next((n for name in names if type(n := usage.get(name)) is int and n >= 0), None)
         for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
     ]
-    return None if counts == [None, None] else (counts[0] or 0, counts[1] or 0)
+    return None if counts == [None, None] else (prompt(usage).tokens or counts[0] or 0, counts[1] or 0)

@@ -265,6 +265,12 @@ class Client:
 Recipe = Literal["hello", "count", "ponder", "script", "tool", "invalid"]
 
 
+Arm = Literal["cold", "primed", "broken", "moved"]
+"""What was made of a prompt cache before a request: it can't know the prompt · the same bytes were sent before · but for a
+line at the front · but for one at the end.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One API request in the words of its dialect; the client builds the bytes.
@@ -281,6 +287,8 @@ class Ask:
     arguments.
     `kept`: a response is made in the background and stored, so that its stream can be fetched by its id; `fetches`: the id
     of the one whose stream is fetched, by GET.
+    `arm`: of an experiment with the prompt cache: its prompts are marked to be cached where an API wants that said;
+    `line` stands in front of a broken one and behind a moved one. `cache_key`: for replicas to be chosen by.
     `model`: another than the target's. `gzipped`: the body goes compressed, as some gateways and middlewares of
     customers send it; through clients that build the request themselves.
     """
@@ -302,6 +310,9 @@ class Ask:
     kept: bool = False
     fetches: str | None = None
     given: Mapping[str, Any] | None = None
+    arm: Arm | None = None
+    line: str = ""
+    cache_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

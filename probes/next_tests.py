@@ -22,8 +22,7 @@ SUITES = {
     "connection": "smoke", "completion": "smoke", "streaming": "smoke", "error_format": "smoke", "identity": "identity",
     "models": "edge", "request_encoding": "edge", "responses": "edge", "keepalive": "keepalive", "burst": "burst",
     "length": "long", "buffering": "streams", "lifetimes": "streams", "resumed": "streams",
-    "sdk_versions": "sdk-matrix",
-    "ttft_curve": "curve",
+    "sdk_versions": "sdk-matrix", "ttft_curve": "curve", "prompt_cache": "cache",
 }  # fmt: skip
 """Kind → the bundled suite that asks it, where a finding was made in a suite of one's own."""
 _DEMO = "demo"

@@ -13,7 +13,7 @@ from probes.parser import Parser
 if TYPE_CHECKING:
     import argparse
 
-SUITES = "identity, smoke, edge, gate, long, streams, keepalive, burst, curve, sdk-matrix"
+SUITES = "identity, smoke, edge, gate, long, streams, cache, curve, keepalive, burst, sdk-matrix"
 """The bundled ones; listed here because reading them takes YAML."""
 
 

@@ -51,16 +51,16 @@ def sample(exchange: Exchange) -> Sample:
         name for name, at in marks.items() if any(mark is not None and stalled(exchange, mark) for mark in at)
     }
     connection = exchange.conditions.get("connection")
-    cached = cached_share(exchange.facts.get("usage") or {})
+    share = cached_share(exchange.facts.get("usage") or {})
     return Sample(
         ttft=_kept(ttft, "ttft", late),
         tpot=_kept(per_token, "tpot", late),
         total=_kept(total, "total", late),
         tainted=bool(late),
         connection=connection if connection in {"new", "reused"} else None,
-        cache="unreported" if cached is None else "hit" if cached[0] else "miss",
-        cached_tokens=None if cached is None else cached[0],
-        prompt_tokens=None if cached is None else cached[1],
+        cache="unreported" if share is None else "hit" if share[0] else "miss",
+        cached_tokens=None if share is None else share[0],
+        prompt_tokens=None if share is None else share[1],
     )
 
 
@@ -108,23 +108,48 @@ def tpot(exchange: Exchange, tokens: int | None) -> float | None:
     return (line.last_token - line.first_token) / (tokens - 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Its tokens by usage, those of them that came from a cache, and those that went into one. `None` is not told, which is
+    not 0.
+    """
+
+    tokens: int | None = None
+    cached: int | None = None
+    written: int | None = None
+
+
+def prompt(usage: Mapping[str, Any]) -> Prompt:
+    """In whichever dialect.
+
+    OpenAI's `prompt_tokens` and `input_tokens` hold those of the cache already, Anthropic's `input_tokens` are what came
+    neither from it nor went into it: https://platform.claude.com/docs/en/build-with-claude/prompt-caching. DeepSeek counts
+    hits beside the details: https://api-docs.deepseek.com/guides/kv_cache. What went in is `cache_write_tokens` to OpenAI,
+    `created_cache_tokens` to vLLM.
+    """
+    tokens = _count(usage, "prompt_tokens", "input_tokens")
+    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
+    details = details if isinstance(details, dict) else {}
+    cached = _count(details, "cached_tokens")
+    written = _count(details, "cache_write_tokens", "created_cache_tokens")
+    if cached is None and "prompt_tokens" in usage:
+        cached = _count(usage, "prompt_cache_hit_tokens")
+    elif cached is None:
+        cached, made = (_count(usage, f"cache_{what}_input_tokens") for what in ("read", "creation"))
+        if tokens is not None and cached is not None:
+            tokens += cached + (made or 0)
+        written = made if written is None else written
+    return Prompt(tokens, cached, written)
+
+
 def cached_share(usage: Mapping[str, Any]) -> tuple[int, int] | None:
     """(Prompt tokens that came from a cache, prompt tokens), where the usage tells of both and there was an answer: one
     of no token was often given up, and its repeat finds what it left in the cache.
-
-    OpenAI's `prompt_tokens` and `input_tokens` hold those of the cache already, Anthropic's `input_tokens` are what came
-    neither from it nor went into it: https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
     """
-    prompt = _count(usage, "prompt_tokens", "input_tokens")
-    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
-    cached = _count(details, "cached_tokens") if isinstance(details, dict) else None
-    if cached is None and "prompt_tokens" not in usage:
-        cached = _count(usage, "cache_read_input_tokens")
-        if prompt is not None and cached is not None:
-            prompt += cached + (_count(usage, "cache_creation_input_tokens") or 0)
-    if prompt is None or cached is None or cached > prompt or _output(usage) == 0:
+    said = prompt(usage)
+    if said.tokens is None or said.cached is None or said.cached > said.tokens or _output(usage) == 0:
         return None
-    return cached, prompt
+    return said.cached, said.tokens
 
 
 def _count(usage: Mapping[str, Any], *names: str) -> int | None:

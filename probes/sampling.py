@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from probes.model import Figure
+from probes.model import Ask, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from probes.model import Call
+    from probes.model import Arm, Call
 
 REPEATS = 5
 """Of a figure, by default: with fewer than five on each side no order of them is rarer than 1 in 200."""
@@ -34,7 +34,7 @@ class Conditions(NamedTuple):
 
     connection: str | None
     client: str
-    cache: str | None
+    cache: Arm | None
     concurrency: int
     route: str
 
@@ -59,7 +59,7 @@ def sampled(call: Call, value: float, position: int) -> Sample:
     conditions = Conditions(
         connection=seen.get("connection"),
         client="warm" if call.trial.session else "cold",
-        cache=getattr(request, "arm", None),
+        cache=request.arm if isinstance(request, Ask) else None,
         concurrency=int(call.conditions.get("concurrency", 1)),
         route=call.trial.route,
     )

@@ -20,7 +20,7 @@ from probes.config import target_from_flags
 from probes.credentials import Secrets
 from probes.document import from_document, to_document
 from probes.lab.expectations import Expectation, expectations
-from probes.model import Layer, Limits, Run, Verdict
+from probes.model import Budget, Layer, Limits, Route, Run, Verdict
 from probes.rejudge import rejudge
 from probes.rejudge.changes import Change, changes
 from probes.signatures import catalogue
@@ -33,6 +33,7 @@ SCALE = {
     "keepalive": 0.05,
     "burst": 0.2,
     "streams": 0.02,
+    "cache": 0.1,
 }
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
 AT_ONCE = 3
@@ -44,6 +45,7 @@ OVERRIDES = {
     "keepalive": {"idle": "1,5,30"},
     "burst": {"deadline": "5"},
     "streams": {"tokens": "160", "prompt_tokens": "2500"},
+    "cache": {"prompt_tokens": "3000"},
 }
 """A hang costs scaled time more than the seconds that a case has patience for."""
 
@@ -69,7 +71,13 @@ def run_of(
             tpot, together = (0.1, 5) if apart == "resumed" else (0.02, 4)
             return _run(fault, str(file), api, profile, 0.2, {"tpot": tpot, "prefill": 0.2}, together, {})
     # Smoke's small answers must not take a lab minute; the long suite needs the slow model.
-    speed = {"long": {}, "streams": {"tpot": 0.1, "prefill": 0.5}}.get(suite, {"tpot": 0.02, "prefill": 0.2})
+    quick = {"tpot": 0.02, "prefill": 0.2}
+    speeds = {
+        "long": {},
+        "streams": {"tpot": 0.1, "prefill": 0.5},
+        "cache": {**quick, "prefill_per_token": 0.001},
+    }
+    speed = speeds.get(suite, quick)
     together = 20 if suite == "burst" else 4
     return _run(fault, suite, api, profile, SCALE[suite], speed, together, OVERRIDES.get(suite, {}))
 
@@ -86,6 +94,11 @@ def _run(fault, suite, api, profile, scale, speed, together, overrides) -> Run:
             served.url(api), api, served.model, key_env=KEY, env_proxy=False, endpoints=endpoints, owned=True
         )
         target = replace(target, limits=Limits(concurrency=together))
+        if suite == "cache":  # whose twin is the route
+            direct = Route("origin", served.url(api, "origin"), env_proxy=False)
+            target = replace(
+                target, routes={**target.routes, direct.name: direct}, budget=Budget(tokens=400_000)
+            )
         order = Order((suite,), target, overrides=overrides, seed=7, clock=clock)
         return conduct(order, Secrets({**os.environ, KEY: served.api_key}))
 
@@ -201,7 +214,7 @@ def alike(row, other):
     return all(v is None or getattr(other.expect, f.name) == v for f in fields(row.expect) if (v := getattr(row.expect, f.name)))  # fmt: skip
 
 
-@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst", "streams"])
+@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst", "streams", "cache"])
 def test_the_healthy_lab_bears_no_trouble(suite):
     """No row that expects trouble holds where nothing is wrong."""
     rows = [row for row in SHUFFLED if row.suite == suite and row.expect.verdict is not Verdict.PASS]
@@ -213,7 +226,7 @@ def test_every_pass_row_fails_somewhere():
     """What is asked of the healthy lab is not said of one that refuses everybody."""
     blocked = {
         suite: run_of("block-all", suite, "openai")
-        for suite in ("identity", "smoke", "edge", "burst", "streams")
+        for suite in ("identity", "smoke", "edge", "burst", "streams", "cache")
     }
     blocked["keepalive"] = run_of(
         "close-after-each", "keepalive", "openai"

@@ -75,8 +75,9 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
         if ask.kept:
             # https://developers.openai.com/api/docs/guides/background: only what is stored goes on without its client.
             out |= {"background": True, "store": True}
+        out |= _placed(ask)
         return out | called | ({"stream": True} if ask.stream else {}) | reasoning.effort(target, ask)
-    messages: Any = [{"role": "user", "content": said}]
+    messages: Any = [{"role": "user", "content": _marked(said) if _marks(target, ask) else said}]
     if invalid:
         filled = {"role": "user", "content": filler(ask.filler, salt)}
         messages = [filled, "edgeprobe"] if ask.filler else "edgeprobe"
@@ -88,6 +89,7 @@ def body(target: Target, ask: Ask, salt: str) -> dict[str, Any]:
     if ask.endless and target.api == "openai":
         # https://docs.vllm.ai/en/v0.11.0/serving/openai_compatible_server.html, extra parameters; SGLang has both, too.
         out |= {"ignore_eos": True, "min_tokens": ask.cap}
+    out |= _placed(ask)
     if ask.recipe == "tool":
         out |= tool.body(ask.endpoint)
     return out | (reasoning.effort(target, ask) or reasoning.off(target, ask))
@@ -98,7 +100,29 @@ def _said(ask: Ask, salt: str) -> str:
     text = texts.get(ask.recipe, _HELLO)
     if ask.prompt_tokens:
         text = f"{filler(ask.prompt_tokens * FILLER_BYTES, salt)}\n\n{text}"
-    return f"[{salt}] {text}" if salt else text
+    text = f"[{salt}] {text}" if salt else text
+    if ask.arm == "broken":
+        return f"{ask.line}\n{text}"
+    return f"{text}\n{ask.line}" if ask.arm == "moved" else text
+
+
+def _placed(ask: Ask) -> dict[str, str]:
+    """https://platform.openai.com/docs/guides/prompt-caching: which replica takes it."""
+    return {} if ask.cache_key is None else {"prompt_cache_key": ask.cache_key}
+
+
+def _marks(target: Target, ask: Ask) -> bool:
+    """https://platform.claude.com/docs/en/build-with-claude/prompt-caching: nothing is cached unasked."""
+    return target.api == "anthropic" and ask.arm is not None and ask.prompt_tokens > 0
+
+
+def _marked(said: str) -> list[dict[str, Any]]:
+    """In two parts, the first of them up to the question and to be cached."""
+    first, gap, question = said.partition("\n\n")
+    return [
+        {"type": "text", "text": first + gap, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": question},
+    ]
 
 
 def encoded(target: Target, ask: Ask, salt: str) -> bytes:

@@ -19,6 +19,27 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Caching:
+    """How prompts are cached. `minimum` tokens a prompt must have, `block` tokens are kept together. `delay`: seconds until
+    what was written can be read; `lives`: seconds after its last use that it can. `replicas` have a cache each, and
+    requests go to any of them, or by `key` to the same for the same `prompt_cache_key`. `saves`: whether a hit spares time. `reported`: in which
+    answers usage tells of it: all, none, those that are no stream, or those with a hit.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    works: bool = True
+    minimum: int = 1024
+    block: int = 128
+    delay: float = 0.0
+    lives: float = 3600.0
+    replicas: int = 1
+    affinity: Literal["key"] | None = None
+    saves: bool = True
+    reported: Literal["always", "never", "answers", "hits"] = "always"
+
+
+@dataclass(frozen=True, slots=True)
 class Behaviour:
     """`stops_after` tokens an answer ends by itself. `caps`: whether the asked-for cap is kept to. `usage`: whether
     tokens are counted in the answer. `most`: the highest cap that is taken; above it the request is refused. `prefill`:
@@ -28,6 +49,7 @@ class Behaviour:
     `comments`: seconds between comments while no token is due. `reasons`: whether an answer says why it ended.
     `stamps`: chunks of a chat say when they were made (`created`), or the last one how long all took (`timings`).
     `workers`: pairs of addresses, prefill and decode, that take turns and stand in the id of an answer.
+    `cache`: of its prompts.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -47,6 +69,7 @@ class Behaviour:
     pause: Pause | None = None
     stamps: Literal["created", "timings"] | None = None
     workers: tuple[tuple[str, str], ...] = ()
+    cache: Caching = Caching()
 
 
 WELL = Behaviour()

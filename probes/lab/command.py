@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_PREFILL_PER_TOKEN = 0.0005
+"""Seconds: a prompt of some thousand tokens takes longer by as much as its cache saves."""
+
+
 def run(arguments: Namespace) -> int:
     """Until interrupted; each line of standard input names the faults from then on, an empty one mends the lab."""
     if arguments.list:
@@ -28,7 +32,12 @@ def run(arguments: Namespace) -> int:
     keys = None if arguments.no_key else frozenset({LAB_KEY})
     clock = Clock(arguments.time_scale)
     with serve(
-        arguments.fault, clock=clock, keys=keys, profile=arguments.profile, port=arguments.port
+        arguments.fault,
+        clock=clock,
+        keys=keys,
+        profile=arguments.profile,
+        port=arguments.port,
+        prefill_per_token=_PREFILL_PER_TOKEN,
     ) as served:
         _say(_about(served, clock, arguments.fault))
         with suppress(KeyboardInterrupt):

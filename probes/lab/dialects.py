@@ -31,6 +31,7 @@ class Refusal(Exception):  # noqa: N818 - it says what the API does
 class Dialect(Protocol):
     id_header: str
     id_prefix: str
+    caches_unasked: bool
 
     def check(self, body: Mapping[str, Any], fields: Mapping[str, str]) -> None: ...
     def refusal(self, fault: Refusal, request_id: str) -> dict[str, Any]: ...
@@ -45,6 +46,7 @@ class Dialect(Protocol):
 class OpenAI:
     id_header = "x-request-id"
     id_prefix = "chatcmpl-"
+    caches_unasked = True
 
     def check(self, body: Mapping[str, Any], fields: Mapping[str, str]) -> None:  # noqa: ARG002 - Anthropic looks
         bad = HTTPStatus.BAD_REQUEST
@@ -124,6 +126,7 @@ class OpenAI:
 class Anthropic:
     id_header = "request-id"
     id_prefix = "msg_"
+    caches_unasked = False
 
     def check(self, body: Mapping[str, Any], fields: Mapping[str, str]) -> None:
         problem = None
@@ -224,7 +227,16 @@ def _input(job: Job) -> dict[str, Any]:
 
 
 def _anthropic_usage(job: Job, said: int) -> dict[str, Any]:
-    return {"usage": {"input_tokens": job.prompt_tokens, "output_tokens": said}} if job.counts else {}
+    if not job.counts:
+        return {}
+    tokens = {"input_tokens": job.prompt_tokens}
+    if job.cached is not None:
+        tokens = {
+            "input_tokens": job.prompt_tokens - job.cached - job.written,
+            "cache_creation_input_tokens": job.written,
+            "cache_read_input_tokens": job.cached,
+        }
+    return {"usage": {**tokens, "output_tokens": said}}
 
 
 def _openai_envelope(job: Job, kind: str) -> dict[str, Any]:
@@ -237,7 +249,7 @@ def _openai_usage(job: Job) -> dict[str, Any]:
         "prompt_tokens": job.prompt_tokens,
         "completion_tokens": len(job.tokens),
         "total_tokens": total,
-        "prompt_tokens_details": {"cached_tokens": 0},
+        **({} if job.cached is None else {"prompt_tokens_details": {"cached_tokens": job.cached}}),
     }
 
 

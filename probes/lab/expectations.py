@@ -48,7 +48,7 @@ class Expectation:
     __pydantic_config__: ClassVar = STRICT
 
     fault: str | None
-    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst", "streams"]
+    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst", "streams", "cache"]
     expect: Expected
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None

@@ -32,7 +32,8 @@ _CAPS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 class Job:
     """An accepted request: `tokens` is the text still to be said, in the pieces it is said in. `counts`: whether the
     answer says how many they were. `finish`: why it ends, in OpenAI's words. `thinks`: how many of the tokens are
-    reasoning. `tool`: the name of the tool that is called with the rest.
+    reasoning. `tool`: the name of the tool that is called with the rest. `cached` and `written`: tokens of the prompt that are told to
+    have come from a cache or gone into it, `None` where nothing is told; `spared`: those that took no time.
     """
 
     id: str
@@ -46,6 +47,9 @@ class Job:
     role: bool = True
     thinks: int = 0
     tool: str | None = None
+    cached: int | None = None
+    written: int = 0
+    spared: int = 0
 
     @property
     def text(self) -> str:

@@ -23,6 +23,7 @@ from probes.lab.connection import Connection, Gone
 from probes.lab.dialects import Anthropic, Dialect, OpenAI, Refusal
 from probes.lab.http1 import LAST_CHUNK, Fields, Request, chunk, response_head
 from probes.lab.jobs import Job, asked_cap, pieces, plan
+from probes.lab.prompt_cache import PromptCache
 from probes.lab.request_body import parsed, plain
 from probes.lab.responses import Responses
 from probes.lab.server import Server
@@ -113,6 +114,7 @@ class Origin:
         self._tpot = tpot
         self._ids = itertools.count(1)
         self._kept = Kept()
+        self._prompts = PromptCache()
 
     def _handle(self, connection: Connection, request: Request) -> bool:
         fields = {name.lower(): value for name, value in request.head.fields}
@@ -168,6 +170,10 @@ class Origin:
         number = turn.arrival.id.removeprefix("req_")
         worker = answered_by(int(number, 16), turn.behaviour)
         job = plan(body, f"{turn.dialect.id_prefix}{worker}{number}", turn.behaviour)
+        job = self._prompts.meet(
+            job, body, turn.behaviour.cache, turn.arrival.at,
+            number=int(number, 16), unasked=turn.dialect.caches_unasked,
+        )  # fmt: skip
         if body.get("background") and body.get("store"):
             self._kept.keep(job, turn.arrival.at)
         if job.stream:
@@ -200,7 +206,7 @@ class Origin:
         """When the token after the first `n` is."""
         own, pause = turn.behaviour.prefill, turn.behaviour.pause
         prefill = self._prefill if own is None else own
-        first = turn.since + prefill + self._prefill_per_token * job.prompt_tokens
+        first = turn.since + prefill + self._prefill_per_token * (job.prompt_tokens - job.spared)
         silent = pause.seconds if pause is not None and n >= pause.after else 0.0
         tpot = turn.behaviour.tpot
         return first + silent + n * (self._tpot if tpot is None else tpot)

@@ -102,7 +102,7 @@ def _usage(job: Job) -> dict[str, Any]:
     said = len(job.tokens)
     return {
         "input_tokens": job.prompt_tokens,
-        "input_tokens_details": {"cached_tokens": 0},
+        **({} if job.cached is None else {"input_tokens_details": {"cached_tokens": job.cached}}),
         "output_tokens": said,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": job.prompt_tokens + said,

@@ -1,0 +1,304 @@
+"""The prompt cache by two evidences: what usage reports, and how soon the first token comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import pytest
+from canned import CURL, HTTPX, OPENAI, answer, as_text, attributed, case, told
+
+from probes.kinds import KINDS
+from probes.model import Ask, Confidence, Factor, NotSent, Reason, Route, Timeline, Verdict
+from probes.runner import worst
+
+LEAST = 1024
+PREFILL = 0.0005
+"""Seconds a token."""
+
+
+@dataclass
+class World:
+    """A server with a prompt cache. `tells`: what usage says, by the hit's tokens, the prompt's and whether it streams."""
+
+    works: bool = True
+    tells: str = "always"
+    saves: bool = True
+    minimum: int = LEAST
+    replicas: int = 1
+    by: str = "chance"
+    holds: int = 10**6
+    noise: float = 0.01
+    prefill: float = PREFILL
+    slower: float = 0.0
+    upload: float = 0.0
+    trip: float = 0.001
+    changes: bool = False
+    seed: int = 1
+    known: dict = field(default_factory=dict)
+    order: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.rng = Random(self.seed)
+        self.n = 0
+
+    def __call__(self, asked):
+        ask, trial = asked.trial.request, asked.trial
+        assert isinstance(ask, Ask)
+        self.n += 1
+        fronted = self.changes and trial.route == "edge"
+        tokens = 20 + ask.prompt_tokens + (8 if fronted else 0)
+        cached = self.meets(ask, trial, tokens, fronted)
+        fresh = tokens - (cached if self.saves else 0)
+        first = (
+            0.1 + self.prefill * fresh + (self.upload if ask.prompt_tokens else 0.0) + self.slower * self.n
+        )
+        first *= 1 + abs(self.rng.gauss(0, self.noise))
+        return self.exchange(ask, trial, tokens, cached, first)
+
+    def meets(self, ask, trial, tokens, fronted):
+        if not self.works or tokens < self.minimum or fronted or ask.arm is None:
+            return 0
+        text = (trial.salt, ask.line if ask.arm == "broken" else "", ask.prompt_tokens)
+        place = self.rng.randrange(self.replicas)
+        if (self.by == "key" and ask.cache_key) or (self.by == "connection" and trial.session):
+            place = hash(trial.salt) % self.replicas
+        hit = (place, text) in self.known
+        self.known.pop((place, text), None)
+        self.known[place, text] = True
+        while len(self.known) > self.holds:
+            del self.known[next(iter(self.known))]
+        return tokens // 128 * 128 if hit else 0
+
+    def exchange(self, ask, trial, tokens, cached, first):
+        found = answer("good stream" if ask.stream else "good")
+        tells = {
+            "always": True,
+            "never": False,
+            "answers": not ask.stream,
+            "hits": cached > 0,
+            "zero": True,
+            "all": True,
+        }
+        said = {"zero": 0, "all": tokens}.get(self.tells, cached)
+        details = {"prompt_tokens_details": {"cached_tokens": said}} if tells[self.tells] else {}
+        usage = {"prompt_tokens": tokens, "completion_tokens": 8, **details}
+        line = Timeline(
+            dns=0.0, connect=self.trip, upload_start=0.0, upload_end=0.0, headers=0.01, first_byte=first,
+            first_event=first, first_token=first, last_token=first + 0.1, last_byte=first + 0.1, end=first + 0.1,
+        )  # fmt: skip
+        kept = {"connection": "reused" if trial.session else "new"}
+        return attributed(
+            replace(found, facts={**found.facts, "usage": usage}, timeline=line, conditions=kept)
+        )
+
+
+def judged(world, clients=(HTTPX,), *, origin=False, **params):
+    asked = case("prompt_cache", clients, keyed=True, **params)
+    if origin:
+        routes = {**asked.target.routes, "origin": Route("origin", "http://o.example/v1")}
+        asked = replace(asked, target=replace(asked.target, routes=routes))
+    findings, server = told(asked, world)
+    assert len(server.calls) <= KINDS["prompt_cache"].bound(asked).requests
+    return findings, server
+
+
+NO_PREFILL = {"prefill": 1e-7, "noise": 0.2}
+ONE = {
+    "good": ({}, "ok", "high"),
+    "told of hits alone": ({"tells": "hits"}, "ok", "high"),
+    "hits whose time is not seen": (NO_PREFILL, "ok", "medium"),
+    "slow hits": ({"saves": False}, "cache.slow_hit", "high"),
+    "off and told": ({"works": False}, "cache.off", "high"),
+    "off and told, time not seen": ({"works": False, **NO_PREFILL}, "cache.off", "medium"),
+    "off and untold": ({"works": False, "tells": "never"}, "cache.off", "medium"),
+    "untold": ({"tells": "never"}, "cache.unreported", "high"),
+    "always zero": ({"tells": "zero"}, "cache.unreported", "high"),
+    "told in answers": ({"tells": "answers"}, "cache.unreported", "high"),
+    "replicas": ({"replicas": 3}, "cache.partial", "medium"),
+    "replicas by key": ({"replicas": 4, "by": "key"}, "cache.partial", "medium"),
+    "replicas by connection": ({"replicas": 4, "by": "connection"}, "cache.partial", "medium"),
+    "one slot": ({"holds": 1}, "cache.partial", "medium"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "code", "confidence"), ONE.values(), ids=ONE)
+def test_what_is_said_of_a_cache(world, code, confidence):
+    """One finding, by both evidences together."""
+    [found], _ = judged(World(**world))
+    assert (found.code, found.confidence) == (code, Confidence(confidence)), as_text([found])
+    assert found.verdict is (Verdict.PASS if code == "ok" else Verdict.WARN)
+
+
+UNKNOWN = {
+    "nothing told, nothing seen": ({"works": False, "tells": "never", **NO_PREFILL}, {}, Reason.TOO_FEW),
+    "untold, time not seen": ({"tells": "never", **NO_PREFILL}, {}, Reason.TOO_FEW),
+    "counts prompts that are new": ({"tells": "all"}, {}, Reason.MIXED),
+    "hits while the server slows down": ({"slower": 0.05}, {}, Reason.DRIFT),
+    "none while the server slows down": ({"works": False, "slower": 0.05}, {}, Reason.DRIFT),
+    "too short a prompt": ({"works": False}, {"prompt_tokens": 2000}, Reason.TOO_FEW),
+    "below the minimum": ({"minimum": 4096}, {"prompt_tokens": 3000}, Reason.TOO_FEW),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "params", "reason"), UNKNOWN.values(), ids=UNKNOWN)
+def test_what_evidence_does_not_bear_is_not_said(world, params, reason):
+    """Absent is not zero, a short prompt is not cached everywhere, and a server that gets slower has no two times alike."""
+    [found], _ = judged(World(**world), **params)
+    assert "--set" in found.advice or "--seed" in found.advice
+    assert (found.code, found.verdict, found.reason) == ("not_measured", Verdict.INCONCLUSIVE, reason), as_text([found])  # fmt: skip
+
+
+def test_a_prompt_is_made_longer_until_it_is_cached():
+    """Some providers cache none below 4,096 tokens, and say nothing of it."""
+    [found], server = judged(World(minimum=4096))
+    assert found.code == "ok"
+    assert {
+        call.trial.request.prompt_tokens for call in server.calls if call.trial.label.endswith("/warm")
+    } == {5000}
+
+
+def test_what_only_takes_long_to_arrive_is_no_prefill():
+    """A long prompt needs round trips that a short one does not: that reads take them, too, says nothing against a hit."""
+    [found], _ = judged(World(works=False, tells="never", prefill=1e-6, upload=0.4, trip=0.15))
+    assert (found.code, found.reason) == ("not_measured", Reason.TOO_FEW)
+
+
+@pytest.mark.parametrize(
+    ("world", "code", "factor"),
+    [
+        ({"changes": True}, "cache.unstable_prefix", Factor.ROUTE),
+        ({"works": False}, "cache.off", None),
+        ({"tells": "never"}, "cache.unreported", None),
+    ],
+    ids=["the way changes it", "off on both", "untold on both"],
+)
+def test_beside_the_origin(world, code, factor):
+    """The same bytes straight to the origin tell whose fault it is."""
+    [found], _ = judged(World(**world), origin=True)
+    assert (found.code, found.factor) == (code, factor), as_text([found])
+    assert found.next_test is None
+
+
+def test_without_an_origin_that_is_the_next_test():
+    """What the way may have changed is to be looked at."""
+    [found], _ = judged(World(works=False))
+    assert "straight to the origin" in found.next_test
+
+
+def test_usage_that_streams_lose_is_told_with_its_factor():
+    """The non-streaming twin has the counts."""
+    [found], _ = judged(World(tells="answers"))
+    assert found.factor is Factor.STREAM
+
+
+def test_connections_that_choose_the_replica():
+    """On the connection of the write every read hits, on new ones only some."""
+    [found], _ = judged(World(replicas=4, by="connection", seed=3))
+    assert found.factor is Factor.CONNECTION
+    assert found.figures["cached_kept"].value > 0.9 > found.figures["cached_new"].value
+
+
+def test_a_rate_is_of_twenty_reads_and_weighted_by_tokens():
+    """With the interval of so many prompts, not of their tokens."""
+    [found], _ = judged(World(replicas=3))
+    assert found.observed.n >= 20
+    assert (
+        sum(figure.n for name, figure in found.figures.items() if name.startswith("cached_"))
+        == found.observed.n
+    )
+    for name in ("cached_new", "cached_kept"):
+        figure = found.figures[name]
+        assert figure.low < figure.value < figure.high
+
+
+def test_every_figure_states_its_conditions():
+    """Connection, client, cache, concurrency, order, warm-up."""
+    [found], _ = judged(World())
+    assert found.conditions == {
+        "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled", "warm_up": 4,
+    }  # fmt: skip
+    assert {f"ttft_{arm}" for arm in ("control", "cold", "warm", "broken", "moved")} <= found.figures.keys()
+    assert found.figures["ttft_cold"].n == 5
+
+
+def test_no_prompt_is_written_twice():
+    """Each salt is sent cold once on a route, and no arm uses another's; a cache the probe filled itself is no finding."""
+    _, server = judged(World())
+    cold = [call.trial.salt for call in server.calls if getattr(call.trial.request, "arm", None) == "cold"]
+    assert len(cold) == len(set(cold))
+    _, again = judged(World(), clients=(CURL,))
+    assert [call.trial.salt for call in again.calls] == [call.trial.salt for call in server.calls]
+
+
+def test_the_order_is_shuffled():
+    """Cold and warm, control and lines change places from round to round."""
+    _, server = judged(World())
+    arms = [call.trial.label.split("/", 2)[-1] for call in server.calls if "/find/" not in call.trial.label]
+    starts = [arms[n : n + 3] for n in range(2, len(arms), 8)]
+    assert len(set(map(tuple, starts))) > 1
+    assert arms.count("control") == 10
+
+
+def test_how_long_a_write_lives():
+    """Read back once at each age, by prompts of their own."""
+
+    class Forgets(World):
+        def meets(self, ask, trial, tokens, fronted):
+            cached = super().meets(ask, trial, tokens, fronted)
+            return 0 if trial.start >= 300 else cached
+
+    [found], _ = judged(Forgets(), ages=[60, 300])
+    assert (found.figures["lives"].value, found.figures["lives"].high) == (60, 300)
+    assert dict(found.detail)["lives"] == "after 60 s 3 of 3 hit; after 300 s 0 of 3 hit"
+
+
+def test_the_next_client_is_asked_where_one_is_refused():
+    """The cache is the server's, whoever asks."""
+    world = World()
+    [found], _ = judged(
+        lambda asked: "refused" if asked.client == "openai-py" else world(asked), (OPENAI, HTTPX)
+    )
+    assert (found.code, found.client) == ("ok", "httpx")
+
+
+@pytest.mark.parametrize("at", [0, 3, 20, 43])
+def test_what_was_not_sent_ends_it(at):
+    """No verdict without all of its requests."""
+    world = World()
+    findings, _ = judged(lambda asked: NotSent.BUDGET if asked.number >= at else world(asked))
+    assert worst(findings) is Verdict.INCONCLUSIVE
+    assert {found.reason for found in findings} == {Reason.BUDGET}
+
+
+def test_one_answer_that_fails_is_told_and_left_out():
+    """The rest still tells of the cache."""
+    world = World()
+    findings, _ = judged(lambda asked: "bad gateway" if asked.number == 20 else world(asked))
+    assert [found.code for found in findings][-1] == "ok"
+    assert len(findings) == 2
+
+
+AA = 200
+
+
+@pytest.mark.parametrize(
+    ("world", "never"),
+    [
+        ({}, {"cache.off", "cache.slow_hit", "cache.unreported"}),
+        ({"tells": "never"}, {"cache.off", "cache.slow_hit"}),
+        ({"works": False}, {"cache.unreported", "ok"}),
+        ({"works": False, "tells": "never"}, {"cache.unreported", "ok"}),
+    ],
+    ids=["works", "works untold", "off", "off untold"],
+)
+def test_hardly_ever_wrong_however_much_times_scatter(world, never):
+    """Of many simulated runs at most 1 % say what is not so, and at most 1 % see a drift where there is none."""
+    codes, drifts = [], 0
+    for seed in range(AA):
+        noise = (0.02, 0.3, 1.0)[seed % 3]
+        [found], _ = judged(World(noise=noise, seed=seed, **world), origin=False)
+        codes.append(found.code)
+        drifts += found.reason is Reason.DRIFT
+    assert sum(code in never for code in codes) <= AA / 100, codes
+    assert drifts <= AA / 100

@@ -1,0 +1,110 @@
+"""Figures are of samples that agree, and exact tests say what chance alone would show."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.sampling import Conditions, MixedConditions, Sample, above, agreeing, drift, figure, sooner
+
+FRESH = Conditions("new", "cold", None, 1, "edge")
+KEPT = FRESH._replace(connection="reused", client="warm")
+
+
+def samples(values, conditions=FRESH):
+    return [Sample(value, conditions, n, 0.0) for n, value in enumerate(values)]
+
+
+conditions = st.builds(
+    Conditions,
+    st.sampled_from(["new", "reused", None]),
+    st.sampled_from(["cold", "warm"]),
+    st.sampled_from(["cold", "primed", "broken", "moved", None]),
+    st.integers(1, 2),
+    st.sampled_from(["edge", "origin"]),
+)
+taken = st.builds(Sample, st.floats(0, 100), conditions, st.integers(0, 99), st.floats(0, 1))
+
+
+@given(st.lists(taken, min_size=1, max_size=8))
+def test_no_figure_of_mixed_conditions(given_samples):
+    """Either all samples were taken alike, or there is no figure."""
+    if len({sample.conditions for sample in given_samples}) > 1:
+        with pytest.raises(MixedConditions):
+            figure(given_samples)
+    else:
+        found = figure(given_samples)
+        assert found.n == len(given_samples)
+        assert found.low <= found.value <= found.high
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.lists(taken, max_size=6)))
+def test_sides_that_are_compared_were_taken_alike(sides):
+    """But for the cache, which is what is compared; no sample is lost without being counted."""
+    kept, left_out = agreeing(sides)
+    assert len({s.conditions._replace(cache=None) for side in kept.values() for s in side}) <= 1
+    assert sum(map(len, kept.values())) + left_out == sum(map(len, sides.values()))
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"), [(1, 0, 0), (5, 0, 4), (6, 0, 5), (8, 0, 7), (9, 1, 7), (20, 5, 14)]
+)
+def test_the_interval_of_a_median(n, low, high):
+    """Order statistics, as in the tables of the sign test: of nine samples the second and the eighth."""
+    found = figure(samples(range(n)))
+    assert (found.low, found.high) == (low, high)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (4, 4), (5, 5), (3, 6)])
+def test_the_rank_sum_test_is_exact(n, m):
+    """Every order of the two sides, counted one by one."""
+    orders = list(combinations(range(n + m), n))
+    won = {order: sum(a < b for a in order for b in set(range(n + m)) - set(order)) for order in orders}
+    for order in orders:
+        those = sorted(set(range(n + m)) - set(order))
+        expected = sum(won[other] >= won[order] for other in orders) / len(orders)
+        assert sooner(samples(order), samples(those)) == pytest.approx(expected)
+
+
+def test_equal_times_are_no_evidence():
+    """Clocks are coarse; what ties speaks for nobody."""
+    assert sooner(samples([1.0] * 5), samples([1.0] * 5)) == 1.0
+    assert sooner(samples([]), samples([1.0])) == sooner(samples([1.0]), samples([])) == 1.0
+
+
+def test_the_sign_test():
+    """Five of five above a bound are one in 32."""
+    assert above(samples([2, 3, 4, 5, 6]), 1.5) == pytest.approx(1 / 32)
+    assert above(samples([1, 3, 4, 5, 6]), 1.5) == pytest.approx(6 / 32)
+    assert above([], 1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "moved"),
+    [
+        ([1.0, 1.1, 1.2, 0.9, 1.05, 2.0, 2.1, 2.2, 1.9, 2.05], 2.05 / 1.05),
+        ([2.0, 2.1, 2.2, 1.9, 2.05, 1.0, 1.1, 1.2, 0.9, 1.05], 1.05 / 2.05),
+        ([1.00, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09], None),
+        ([1.0, 1.1, 5.0, 0.9, 1.05, 1.0, 1.1, 1.2, 0.9, 1.05], None),
+        ([1.0, 2.0], None),
+        ([], None),
+    ],
+    ids=["slower", "faster", "too little to matter", "one outlier", "too few", "none"],
+)
+def test_drift(values, moved):
+    """The halves of the control in the order in which they were asked, whatever order they come in."""
+    mixed = samples(values)
+    Random(1).shuffle(mixed)
+    assert drift(mixed) == (None if moved is None else pytest.approx(moved))
+
+
+def test_a_server_that_stays_the_same_is_hardly_ever_taken_for_one_that_moves():
+    """A/A: of 2,000 runs without any change at most 1 % show a drift, or a side that is sooner."""
+    rng = Random(5)
+    runs = [samples([rng.lognormvariate(0, 0.6) for _ in range(10)]) for _ in range(2000)]
+    assert sum(drift(run) is not None for run in runs) <= 20
+    assert sum(sooner(run[:5], run[5:]) <= 0.005 for run in runs) <= 20
