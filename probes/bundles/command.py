@@ -1,4 +1,4 @@
-"""Which bundles do `run` and `report` write, and what is shown of one?"""
+"""Which bundles do `run`, `during`, `repro` and `report` write, and what is shown of one?"""
 
 from __future__ import annotations
 
