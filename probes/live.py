@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from probes import clients
@@ -163,6 +164,7 @@ class Live:
                 on_stop=on_stop,
                 may_go_on=bench.governor.hops(attempts(trial)),
             )
+            started = datetime.now(UTC)
             outcome = session.send(trial, sending)
         name = call_id(self._case, trial.label, repeat)
         call = Call(
@@ -181,6 +183,7 @@ class Live:
                 **({"retries": "the SDK's own"} if trial.retries else {}),
             },
             own_lag=round(max(lag, 0.0), 6),
+            started=started,
         )
         echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
         call = bench.redactor.call(call)

@@ -13,6 +13,7 @@ import sys
 import zipfile
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from probes.classify.har import entries
 from probes.complaint import Told
 from probes.conduct import Order, conduct
 from probes.credentials import Secrets
-from probes.document import finding_document, to_document
+from probes.document import finding_document, from_document, to_document
 from probes.errors import UsageError
 from probes.model import Verdict
 from probes.rejudge import command as again
@@ -235,6 +236,38 @@ def test_the_archive_is_har_1_2():
     posts = [entry for entry in log["entries"] if entry["request"]["method"] == "POST"]
     assert all(entry["request"]["postData"]["mimeType"] == "application/json" for entry in posts)
     assert [entry.status for entry in entries(text)] == [e.status for e in exchanges]
+
+
+def begins(run):
+    log = json.loads(members(writing.packed(run, Secrets({})))["exchanges.har"])["log"]
+    return log["comment"], [datetime.fromisoformat(entry["startedDateTime"]) for entry in log["entries"]]
+
+
+def test_each_entry_begins_with_its_call():
+    """In the time of the run, which in the lab is faster than the clock; a further hop behind the one before it."""
+    run = lab_run("smoke", "ai-crawler-rule")
+    comment, found = begins(run)
+    calls = [call for call in run.calls for e in call.exchanges if e.request.method]
+    wall = [(call.started - run.started).total_seconds() / run.time_scale for call in calls]
+    assert [(at - run.started).total_seconds() for at in found] == pytest.approx(wall, abs=0.001)
+    assert min(wall) >= 0
+    assert max(wall) > 1.0
+    assert "lab time, 50 times faster than the clock" in comment
+    call = next(call for call in calls if call.last.timeline.end)
+    hops = (call.exchanges[0], replace(call.exchanges[0], conditions={"paused": 0.1}))
+    _, (first, second) = begins(replace(run, calls=(replace(call, exchanges=hops),)))
+    assert (second - first).total_seconds() == pytest.approx(hops[0].timeline.end + 0.1 / 0.02, abs=0.001)
+
+
+def test_a_run_of_old_has_no_begins_of_its_calls():
+    """It is read all the same; its entries begin with it, which is said."""
+    run = lab_run("smoke", "ai-crawler-rule")
+    document = to_document(run, chunks=True)
+    for call in document["calls"]:
+        del call["started"]
+    comment, found = begins(from_document(document))
+    assert set(found) == {run.started}
+    assert "is not kept, so all begin with it" in comment
 
 
 def test_a_body_that_is_no_text_is_in_base64():
