@@ -138,11 +138,12 @@ def report(arguments: Namespace) -> int:
         sys.stdout.writelines(f"{line}\n" for line in bills.of_stored(arguments, stored))
         return 0
     outputs.spare(Path(arguments.run) if from_bundle else store.path_of(arguments.run), arguments)
-    bundles.of_stored(stored, arguments)
+    brought = reading.signatures(arguments.run) if from_bundle else None
+    bundles.of_stored(stored, arguments, brought)
     if arguments.rejudge or (from_bundle and not arguments.fired):
         from probes.rejudge.command import again
 
-        return again(stored, arguments)
+        return again(stored, arguments, brought)
     if arguments.fired:
         return fired_command.with_rules(stored, arguments)
     outputs.show(stored, arguments)

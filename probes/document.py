@@ -111,6 +111,10 @@ def _out_of_order(run: Run) -> str | None:
     started, finished = time_of_day(run.started), time_of_day(run.finished)
     if run.finished < run.started:
         return f"started: {started} is after finished, {finished}"
+    if not run.time_scale > 0:
+        return f"time_scale: {run.time_scale:g}"
+    if naive := next((call.id for call in run.calls if call.started and call.started.tzinfo is None), None):
+        return f"calls: {naive}: started: has no time zone"
     by_id = _BEGAN.match(run.id)
     if by_id is not None and by_id[0] != f"{run.started.astimezone(UTC):%Y%m%d-%H%M%S}":
         return f"started: {started} is not when the run began by its id, {run.id}"
@@ -201,6 +205,7 @@ def _call(call: Call) -> dict[str, Any]:
         "not_sent": call.not_sent,
         "conditions": call.conditions,
         "own_lag": _seconds(call.own_lag),
+        "started": call.started and time_of_day(call.started),
     }
 
 

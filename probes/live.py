@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from probes import clients
@@ -16,7 +17,6 @@ from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import date
 
     from probes.budget import Governor
     from probes.clock import Clock
@@ -92,8 +92,7 @@ class Live:
         before = self._silent
         for call in calls:
             self._note(call)
-        last = [call.last for call in calls if call.last is not None]
-        if all(exchange.status is not None or broke(exchange) for exchange in last):
+        if all(last.status is not None or broke(last) for call in calls if (last := call.last) is not None):
             self._silent = min(self._silent, before + 1)  # one moment, however many tried in it
         for outcome in outcomes:
             if not isinstance(outcome, Call):
@@ -163,6 +162,7 @@ class Live:
                 on_stop=on_stop,
                 may_go_on=bench.governor.hops(attempts(trial)),
             )
+            started = datetime.now(UTC)
             outcome = session.send(trial, sending)
         name = call_id(self._case, trial.label, repeat)
         call = Call(
@@ -181,6 +181,7 @@ class Live:
                 **({"retries": "the SDK's own"} if trial.retries else {}),
             },
             own_lag=round(max(lag, 0.0), 6),
+            started=started,
         )
         echoes = [bench.redactor.echoed(exchange) for exchange in call.exchanges]
         call = bench.redactor.call(call)
@@ -201,8 +202,7 @@ class Live:
     def _unsent(
         self, trial: Trial, repeat: int, why: NotSent, because: str | None = None, affords: int | None = None
     ) -> Call:
-        if why is NotSent.PAUSED:
-            because = self._bench.governor.pause
+        because = self._bench.governor.pause if why is NotSent.PAUSED else because
         call = unsent(self._case, trial, repeat, why, because, affords)
         overran = why is NotSent.BUDGET and self._bench.governor.overran
         return replace(call, conditions={**call.conditions, "overran": True}) if overran else call

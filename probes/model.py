@@ -538,7 +538,8 @@ class Call:
     """What came of one trial. Zero exchanges without `not_sent`: the client refused to send.
 
     `returned` describes what the caller got (type, text head), `raised` what it met instead. `own_lag`: seconds
-    between the planned and the real start.
+    between the planned and the real start. `started`: when that was, by this machine's calendar; `None` of what was not
+    sent, and in runs that did not keep it.
     """
 
     id: str
@@ -551,6 +552,7 @@ class Call:
     not_sent: NotSent | None = None
     conditions: Mapping[str, Any] = field(default_factory=dict)
     own_lag: float | None = None
+    started: datetime | None = None
 
     @property
     def last(self) -> Exchange | None:

@@ -132,6 +132,7 @@ def _during(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.budget(parser)
     flags.target(parser)
     flags.reports(parser)
+    flags.bundle(parser)
 
 
 def _repro(commands: argparse._SubParsersAction[Parser]) -> None:

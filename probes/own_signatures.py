@@ -1,18 +1,22 @@
 """Which signatures are a target's own?
 
 `configs/signatures/local/<target>.yaml` where the user stands, in the shape of the catalogue: the pages of one's own zone,
-as `edgeprobe calibrate` keeps them. They are asked together with the catalogue, for that target alone.
+as `edgeprobe calibrate` keeps them. They are asked together with the catalogue, for that target alone. To another machine
+they go as data, with the operator's files of products.
 """
 
 from __future__ import annotations
 
 from pathlib import Path as File
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probes import signatures, strict_yaml
+from probes.bundled import bundled, names
+from probes.errors import ConfigError
 from probes.model import Exchange, Timeline, WireRequest
 from probes.response import Response
-from probes.signatures import STRENGTHS, Catalogue, catalogue
+from probes.signature_rows import Product
+from probes.signatures import STRENGTHS, Catalogue, Compiler, catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
     from probes.signature_rows import Sample
     from probes.signatures import Signature
 
-FOLDER = File("configs/signatures/local")
+_PRODUCTS = "configs/signatures"
+FOLDER = File(_PRODUCTS, "local")
 
 
 def file_of(target: str) -> File:
@@ -33,12 +38,60 @@ def files() -> list[File]:
 
 def catalogue_for(target: str | None) -> Catalogue:
     """The catalogue, and among signatures of one strength the target's own first. Raises ConfigError as `read` does."""
+    path = _there(target)
+    return catalogue() if path is None else _beside(read(path), catalogue())
+
+
+def _there(target: str | None) -> File | None:
+    """The target's file, where it has one; the name may be a stranger's, and no path elsewhere."""
     path = file_of(target) if target is not None else None
-    if path is None or not path.is_file():
-        return catalogue()
-    own, whole = read(path), catalogue()
+    return path if path is not None and path.parent == FOLDER and path.is_file() else None
+
+
+def _beside(own: Catalogue, whole: Catalogue) -> Catalogue:
     ranked = sorted((*own.signatures, *whole.signatures), key=lambda one: STRENGTHS.index(one.row.strength))
     return Catalogue(tuple(ranked), (*whole.marks, *own.marks))
+
+
+# --- on another machine ----------------------------------------------------------------------------------
+
+
+def carried(target: str) -> dict[str, Any]:
+    """What stands here beside the bundled signatures, for another machine: `own` of the target, and `products` by the names
+    of their files. Empty where nothing does.
+    """
+    path, known = _there(target), names(_PRODUCTS)
+    own = {} if path is None else {"own": strict_yaml.load(path)[0]}
+    shipped = bundled(_PRODUCTS)
+    local = {name: file for name, file in known.items() if not file.resolve().is_relative_to(shipped)}
+    products = {name: strict_yaml.load(file)[0] for name, file in local.items()}
+    return own | ({"products": products} if products else {})
+
+
+def catalogue_with(brought: Any, target: str, where: str) -> Catalogue:
+    """The catalogue as `carried` tells of it elsewhere, each part in the place of what stands here by its name. `where` is
+    its name in messages; raises ConfigError for what is none.
+    """
+    if not isinstance(brought, dict) or not isinstance(brought.get("products", {}), dict):
+        raise ConfigError("holds no signatures", path=where)
+    made = {
+        name: _product(data, f"{where}: products.{name}")
+        for name, data in brought.get("products", {}).items()
+    }
+    kept = [file for name, file in names(_PRODUCTS).items() if name not in made]
+    whole = signatures.compiled([*map(signatures.read, kept), *made.values()]) if made else catalogue()
+    if "own" in brought:
+        return _beside(signatures.compiled([_product(brought["own"], f"{where}: own")]), whole)
+    path = _there(target)
+    return whole if path is None else _beside(read(path), whole)
+
+
+def _product(data: Any, where: str) -> tuple[Compiler, Product]:
+    """No sample is tried: where a secret was taken out of one, it need not match any more."""
+    return Compiler(File(where), {}, ours=False), strict_yaml.check(data, Product, path=where)
+
+
+# --- as they are written ---------------------------------------------------------------------------------
 
 
 def read(path: File, *, called: File | None = None) -> Catalogue:

@@ -129,10 +129,14 @@ def catalogue() -> Catalogue:
 
 def load(files: Iterable[File]) -> Catalogue:
     """Raises ConfigError with file, line and key: an unknown key, a bad regex or path, an id that stands twice."""
+    return compiled(map(read, files))
+
+
+def compiled(products: Iterable[tuple[Compiler, Product]]) -> Catalogue:
+    """Raises ConfigError as `load` does."""
     signatures: list[Signature] = []
     marks: list[tuple[str, Layer, tuple[tuple[str, Pattern], ...]]] = []
-    for path in files:
-        compiler, product = read(path)
+    for compiler, product in products:
         signatures += compiler.signatures(product, {one.id for one in signatures})
         marks += compiler.marks(product)
     signatures.sort(key=lambda one: (STRENGTHS.index(one.row.strength), one.product is None))

@@ -74,7 +74,7 @@ FLAGS = {
     "during": TARGET
     | REPORTS
     | (CHOICE - {"--sdk", "--set", "--seed"})
-    | {"--before", "--after", "--every", "--streams", "--tokens", "--no-store"},
+    | {"--before", "--after", "--every", "--streams", "--tokens", "--bundle", "--no-store"},
     "repro": TARGET
     | REPORTS
     | (CHOICE - {"--client", "--sdk", "--set"})

@@ -23,7 +23,7 @@ FINDING_KEYS = (
     "code verdict layer product vendor_code kind case client route factor observed control variant confounders title"
     " detail figures conditions confidence reason next_test who_acts retryable advice accepted evidence reproduce"
 )
-CALL_KEYS = "id case label repeat client route exchanges returned raised not_sent conditions own_lag"
+CALL_KEYS = "id case label repeat client route exchanges returned raised not_sent conditions own_lag started"
 EXCHANGE_KEYS = (
     "id case call label repeat client route request status headers body_head body_tail body_encoding body_bytes error"
     " timeline chunks events usage max_gap facts conditions attribution"
@@ -348,6 +348,7 @@ calls = st.builds(
     model.Call, text, text, trials, st.integers(0, 9), st.lists(exchanges, max_size=2).map(tuple), returned=maybe_text,
     raised=st.none() | st.builds(model.Raised, text, text), not_sent=st.none() | st.sampled_from(model.NotSent),
     conditions=conditions, own_lag=maybe_moment,
+    started=st.none() | st.datetimes(timezones=st.just(UTC)),
 )  # fmt: skip
 words = st.sampled_from(["seen", "because", "so"])
 findings = st.builds(

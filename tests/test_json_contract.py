@@ -42,7 +42,7 @@ FINDING = {
 CALL = {
     "id": "str", "case": "str", "label": "str", "repeat": "int", "client": "str", "route": "str", "exchanges": ["str"],
     "returned": "str?", "raised": ({"type": "str", "text": "str"}, None), "not_sent": NOT_SENT | {None}, "conditions": {},
-    "own_lag": "float?",
+    "own_lag": "float?", "started": "str?",
 }  # fmt: skip
 TIMELINE = dict.fromkeys(
     ("dns", "connect", "tls", "upload_start", "upload_end", "headers", "first_byte", "first_event", "first_token",

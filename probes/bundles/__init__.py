@@ -9,6 +9,7 @@ SUFFIX = ".zip"
 MANIFEST = "manifest.json"
 RUN = "run.json"
 REQUEST = "request.json"
+SIGNATURES = "signatures.json"
 MOST_MEMBERS = 1_000
 MOST_BYTES = 64 * 1024 * 1024
 """Of all members unpacked."""

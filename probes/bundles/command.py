@@ -1,10 +1,10 @@
-"""Which bundles do `run` and `report` write, and what is shown of one?"""
+"""Which bundles do `run`, `during`, `repro` and `report` write, and what is shown of one?"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probes import outputs, store
 from probes.bundles import SUFFIX
@@ -15,6 +15,7 @@ from probes.model import Verdict
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Mapping
 
     from probes.model import Run
 
@@ -45,12 +46,12 @@ def after(run: Run, arguments: Namespace, secrets: Secrets | None = None) -> boo
     return written
 
 
-def of_stored(run: Run, arguments: Namespace) -> None:
-    """Of a run that another process made, on another machine perhaps."""
+def of_stored(run: Run, arguments: Namespace, signatures: Mapping[str, Any] | None) -> None:
+    """Of a run that another process made, on another machine perhaps. `signatures`: see `save`."""
     from probes.bundles.writing import save  # noqa: PLC0415
 
     if arguments.bundle is not None:
-        save(run, Path(arguments.bundle), Secrets())
+        save(run, Path(arguments.bundle), Secrets(), signatures)
         _say(Path(arguments.bundle), arguments)
 
 

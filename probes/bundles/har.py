@@ -6,6 +6,7 @@ By http://www.softwareishard.com/blog/har-12-spec/; what it has no place for sta
 from __future__ import annotations
 
 import base64
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,6 +15,9 @@ from probes.document import time_of_day
 from probes.written import of_exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
     from probes.model import Call, Case, Exchange, Run
 
 
@@ -21,9 +25,9 @@ def har(run: Run) -> dict[str, Any]:
     """Every exchange of a run; a connection without a request is none."""
     cases = {case.id: case for case in run.cases}
     entries = [
-        _entry(run, call, exchange, cases.get(call.case))
+        _entry(began, call, exchange, cases.get(call.case))
         for call in run.calls
-        for exchange in call.exchanges
+        for began, exchange in _begins(run, call)
         if exchange.request.method
     ]
     made = {"name": "edgeprobe", "version": __version__}
@@ -31,16 +35,42 @@ def har(run: Run) -> dict[str, Any]:
         "log": {
             "version": "1.2",
             "creator": made,
-            "comment": f"run {run.id}; when in the run each began is not kept, so all begin with it",
+            "comment": "; ".join((f"run {run.id}", *_notes(run))),
             "entries": entries,
         }
     }
 
 
-def _entry(run: Run, call: Call, exchange: Exchange, case: Case | None) -> dict[str, Any]:
+def _notes(run: Run) -> Iterator[str]:
+    if any(call.started is None and call.exchanges for call in run.calls):
+        yield "when in the run each request began is not kept, so all begin with it"
+    elif run.time_scale != 1.0:
+        yield f"lab time, {1 / run.time_scale:g} times faster than the clock; so are the begins"
+
+
+def _begins(run: Run, call: Call) -> Iterator[tuple[datetime, Exchange]]:
+    """When each began, in the run's time: the first with the call, another when the one before was over and its client had
+    paused.
+    """
+    kept = call.started is not None and run.started <= call.started <= run.finished
+    after = (call.started - run.started).total_seconds() / run.time_scale if kept and call.started else 0.0
+    for exchange in call.exchanges:
+        after += float(exchange.conditions.get("paused") or 0) / run.time_scale
+        yield _later(run.started, after), exchange
+        after += exchange.timeline.end or 0
+
+
+def _later(moment: datetime, seconds: float) -> datetime:
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:  # of a document that a stranger wrote
+        return moment
+
+
+def _entry(began: datetime, call: Call, exchange: Exchange, case: Case | None) -> dict[str, Any]:
     timings = _timings(exchange)
     return {
-        "startedDateTime": time_of_day(run.started),
+        "startedDateTime": time_of_day(began),
         "time": round(sum(ms for name, ms in timings.items() if ms > 0 and name != "ssl"), 3),
         "request": _request(call, exchange, case),
         "response": _response(exchange),

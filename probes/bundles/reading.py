@@ -23,6 +23,7 @@ from probes.bundles import (
     REQUEST,
     RUN,
     SCHEMA,
+    SIGNATURES,
     SMALL,
     SUFFIX,
 )
@@ -30,6 +31,8 @@ from probes.document import from_document
 from probes.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from probes.complaint import Told
     from probes.model import Run
 
@@ -50,6 +53,15 @@ def run(path: str | Path) -> Run:
         return from_document(document)
     except UsageError as fault:
         raise UsageError(_said(path, str(fault))) from None
+
+
+def signatures(path: str | Path) -> Mapping[str, Any]:
+    """What its run was judged by beside the bundled ones, as `own_signatures.carried` gave it."""
+    members = _Members(path)
+    found = members.json(SIGNATURES) if members.has(SIGNATURES) else {}
+    if not isinstance(found, dict):
+        raise UsageError(_said(path, f"{SIGNATURES}: holds no signatures"))
+    return found
 
 
 def told(path: str | Path) -> Told | None:

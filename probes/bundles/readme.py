@@ -34,6 +34,7 @@ def readme(run: Run, shown: list[Reproducer]) -> str:
         "chunks.csv        when each piece of a body came, and each event of a stream\n"
         "environment.json  with what it was measured\n"
         "request.json      the request that this is about\n"
+        "signatures.json   signatures of the operator's own, if any, by which it was judged\n"
         f"{FOLDER}/      what failed, as programs: .sh curl, .py Python with httpx, .cjs Node.js, .sdk.* the official SDK\n"
         f"manifest.json     {SCHEMA}: what is in it, and what was left out\n"
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import probes
-from probes import complaint, store
+from probes import complaint, own_signatures, store
 from probes.bundles import (
     MANIFEST,
     MOST_BYTES,
@@ -27,6 +27,7 @@ from probes.bundles import (
     REQUEST,
     RUN,
     SCHEMA,
+    SIGNATURES,
     SMALL,
 )
 from probes.bundles.columns import columns
@@ -42,6 +43,8 @@ from probes.redact import Redactor
 from probes.reproducers import FOLDER
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from probes.bundles.programs import Reproducer
     from probes.credentials import Secrets
     from probes.model import Run
@@ -55,16 +58,24 @@ class _Member(NamedTuple):
     data: bytes
 
 
-def save(run: Run, path: Path, secrets: Secrets, *, here: bool = False) -> None:
-    """Whole or not at all, readable by its owner only; UsageError where it cannot be written. `here`: see `environment`."""
-    store.write(path, packed(run, secrets, here=here))
+def save(
+    run: Run, path: Path, secrets: Secrets, signatures: Mapping[str, Any] | None = None, *, here: bool = False
+) -> None:
+    """Whole or not at all, readable by its owner only; UsageError where it cannot be written. `signatures`: those that
+    another bundle brought; else those here go with it. `here`: see `environment`.
+    """
+    store.write(path, packed(run, secrets, signatures, here=here))
 
 
-def packed(run: Run, secrets: Secrets, *, here: bool = False) -> bytes:
+def packed(
+    run: Run, secrets: Secrets, signatures: Mapping[str, Any] | None = None, *, here: bool = False
+) -> bytes:
     """The zip."""
     shown = reproducers(run)
     redactor = _redactor(run, secrets)
-    members, left_out = _within(_members(run, shown, redactor, here=here))
+    if signatures is None:
+        signatures = own_signatures.carried(run.target.name)
+    members, left_out = _within(_members(run, shown, signatures, redactor, here=here))
     manifest = {
         "schema": SCHEMA,
         "run": run.id,
@@ -93,7 +104,9 @@ def packed(run: Run, secrets: Secrets, *, here: bool = False) -> bytes:
     return _zip([_Member(MANIFEST, _json(manifest, redactor)), *members])
 
 
-def _members(run: Run, shown: list[Reproducer], redactor: Redactor, *, here: bool) -> list[_Member]:
+def _members(
+    run: Run, shown: list[Reproducer], signatures: Mapping[str, Any], redactor: Redactor, *, here: bool
+) -> list[_Member]:
     """The most needed first: what is too much is left out from the end."""
     told = next(
         (value for case in run.cases for value in case.params.values() if isinstance(value, Told)), None
@@ -105,6 +118,8 @@ def _members(run: Run, shown: list[Reproducer], redactor: Redactor, *, here: boo
     ]
     if told is not None:
         found.append(_Member(REQUEST, _request(told, redactor)))
+    if signatures:
+        found.append(_Member(SIGNATURES, _json(signatures, redactor)))
     found.append(_Member(RUN, _json(to_document(run, chunks=True), redactor)))
     for one in shown:
         for name, content in one.files.items():

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from probes import outputs, store
+from probes.bundles import command as bundles
 from probes.clock import Clock
 from probes.credentials import Secrets
 from probes.during.child import NOT_FOUND
@@ -26,6 +27,7 @@ def run(arguments: Namespace, target: Target) -> int:
     """The command's own exit code where it is not 0, else that of what was seen."""
     order = _order(arguments, target)
     outputs.check(arguments)
+    bundles.check(arguments)
     if not arguments.no_store:
         store.check()
     done = measure(order, Secrets(), _say)
@@ -40,6 +42,7 @@ def run(arguments: Namespace, target: Target) -> int:
             _say(f"not stored: {fault}")
     outputs.to_github(done.run, outputs.person(arguments))
     outputs.show(done.run, arguments)
+    bundles.after(done.run, arguments)
     return combined(done.code, done.run)
 
 

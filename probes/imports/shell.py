@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from probes.errors import UsageError
-from probes.imports.shell_words import Command, Reader
+from probes.imports.shell_words import Command, Reader, printed
 
 _SETS = re.compile(r"^[ \t]*(?:export[ \t]+|set[ \t]+)?([A-Za-z_]\w*)=", re.ASCII | re.MULTILINE)
 
@@ -15,7 +15,7 @@ def command(text: str, start: int, *, ticked: bool = False) -> Command:
     reader = Reader(text, start, _variables(text[:start]), ticked=ticked)
     found = reader.command()
     while found.by == "|" and not _is_curl(found):
-        piped = _printed(found)
+        piped = printed(found)
         found = reader.command()
         found.stdin = found.stdin if found.stdin is not None else piped
     return found
@@ -25,25 +25,17 @@ def _is_curl(found: Command) -> bool:
     return bool(found.words) and re.fullmatch(r"(?:.*/)?curl(?:\.exe)?", found.words[0]) is not None
 
 
-def _printed(found: Command) -> str | None:
-    """What a command before a pipe prints, where that is plain."""
-    match found.words:
-        case ["echo", "-n", one] | ["printf", one] | ["printf", "%s", one]:
-            return one
-        case ["echo", *rest]:
-            return " ".join(rest) + "\n"
-        case ["cat"]:
-            return found.stdin
-    return None
-
-
 def _variables(text: str) -> dict[str, str]:
     """Those that lines before it set."""
     found: dict[str, str] = {}
+    after = 0
     for match in _SETS.finditer(text):
+        if match.start() < after:  # within the value of the one before
+            continue
         try:
-            words = Reader(text, match.end(), found).command().words
+            made = Reader(text, match.end(), found).command()
         except UsageError:
             continue
-        found[match[1]] = words[0] if words else ""
+        found[match[1]] = made.words[0] if made.words else ""
+        after = made.end
     return found

@@ -1,7 +1,7 @@
 """What words does bash make of a command?
 
-Quotes, `$'…'`, lines that go on, here-documents, comments. Of a variable whose value is not known the name stays
-(`plain.unresolved`). What would have to be run is refused.
+Quotes, `$'…'`, lines that go on, here-documents, comments, `$(cat <<EOF …)`. Of a variable whose value is not known the
+name stays (`plain.unresolved`). What would have to be run is refused.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _ESCAPES = {
 }  # fmt: skip
 _CODE = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})", re.ASCII)
 
+_DEEPEST = 4
+"""`$(…)` within `$(…)`."""
+
 
 @dataclass(slots=True, repr=False)
 class Command:
@@ -34,12 +37,27 @@ class Command:
     by: str = ""
 
 
+def printed(found: Command) -> str | None:
+    """What a command prints, where that is plain."""
+    match found.words:
+        case ["echo", "-n", one] | ["printf", one] | ["printf", "%s", one]:
+            return one
+        case ["echo", *rest]:
+            return " ".join(rest) + "\n"
+        case ["cat"]:
+            return found.stdin
+    return None
+
+
 class Reader:
-    def __init__(self, text: str, at: int, variables: dict[str, str], *, ticked: bool = False) -> None:
+    def __init__(
+        self, text: str, at: int, variables: dict[str, str], *, ticked: bool = False, depth: int = 0
+    ) -> None:
         self._text = text
         self._at = at
         self._variables = variables
         self._ticked = ticked
+        self._depth = depth
         self._waiting: list[tuple[str, bool, bool]] = []  # here-documents: end, expanded, tabs left out
 
     def command(self) -> Command:
@@ -136,7 +154,8 @@ class Reader:
                     break
                 lines.append(f"{line}\n")
             said = "".join(lines)
-            said = Reader(said, 0, self._variables).expanded("") if expanded else said
+            within = Reader(said, 0, self._variables, depth=self._depth)
+            said = within.expanded("") if expanded else said
         if (
             self._text[self._at - 1 : self._at] == "\n"
             or not self._text[self._at : self._line_end(self._at)].strip()
@@ -241,6 +260,8 @@ class Reader:
         raise UsageError(f"line {self._line(began)}: a quote ($') is not closed")
 
     def _variable(self) -> str:
+        if self._text.startswith("$(", self._at) and (said := self._printed()) is not None:
+            return said
         if self._text[self._at] == "`" or self._text.startswith("$(", self._at):
             raise UsageError(
                 f"line {self._line()}: $(…) and `…` are not run; write what they print in their place, or a file as @FILE"
@@ -255,6 +276,18 @@ class Reader:
         if name in self._variables:
             return self._variables[name]
         return braced[2] if braced and braced[2] else unresolved(name)
+
+    def _printed(self) -> str | None:
+        """What stands for `$(…)` where it is plain, such as a here-document by `cat`; `None` where it would have to be run."""
+        if self._depth == _DEEPEST:
+            return None
+        inner = Reader(self._text, self._at + 2, self._variables, ticked=self._ticked, depth=self._depth + 1)
+        said = printed(inner.command())
+        closed = re.compile(r"\s*\)").match(self._text, inner._at - (self._text[inner._at - 1] == ")"))
+        if said is None or closed is None:
+            return None
+        self._at = closed.end()
+        return said.rstrip("\n")
 
 
 def _character(code: re.Match[str]) -> str:

@@ -146,10 +146,10 @@ class Recording:
 
 
 def put(connection: Connection, run: Run) -> None:
-    """One that is over, by its own clock; a file does not say when each of its calls was."""
+    """One that is over, by its own clock; a file of old does not say when each of its calls was."""
     _begin(connection, run, run.started, None, "")
     for n, call in enumerate(run.calls):
-        _insert_call(connection, call, run.started, n, run)
+        _insert_call(connection, call, call.started or run.started, n, run)
     finish(connection, run, run.finished, [{"of_seq": n, "to_n": n} for n in range(len(run.calls))])
 
 

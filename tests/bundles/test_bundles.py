@@ -13,21 +13,26 @@ import sys
 import zipfile
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+import yaml
 from labruns import CLOCK, KEY, lab_run, served
 from planted import ENVIRON, HIDDEN, SECRET, SHAPED, planted, spelt
 
-from probes.bundles import MANIFEST, SCHEMA, reading, writing
+from probes import own_signatures
+from probes.bundles import MANIFEST, SCHEMA, SIGNATURES, reading, writing
 from probes.classify.har import entries
 from probes.complaint import Told
 from probes.conduct import Order, conduct
 from probes.credentials import Secrets
-from probes.document import finding_document, to_document
+from probes.document import finding_document, from_document, to_document
 from probes.errors import UsageError
 from probes.model import Verdict
+from probes.rejudge import command as again
 from probes.runner import exit_code
+from probes.signatures import catalogue
 
 FAULTS = {
     "a client is refused": ("smoke", "ai-crawler-rule"),
@@ -73,6 +78,113 @@ def test_it_is_judged_on_another_machine_to_the_same_findings(asked, bundle, tmp
     again = json.loads((there / "again.json").read_text("utf-8"))
     assert again["findings"] == [finding_document(finding) for finding in run.findings]
     assert "all judged as before" in done.stdout.decode()
+
+
+OWN = """\
+version: 1
+product: Acme Gate
+layer: edge
+signatures:
+  - id: acme.policy
+    code: blocked
+    strength: strong
+    match: {status: [403], json: {$.error: {regex: ^Access denied by}}}
+    advice: Allow API paths in Acme Gate.
+    verified: report
+    source: [https://acme.example/]
+    samples: [{status: 403, origin: composed, body: '{"error": "Access denied by security policy."}'}]
+"""
+PLACES = {"of the target": "local/127.0.0.1.yaml", "of a product": "acme.yaml"}
+
+
+@pytest.fixture
+def judged_here(edgeprobe, at, tmp_path, monkeypatch):
+    """A bundle whose run was decided by a signature that stands only here, and what the run said."""
+
+    def run(place, text=OWN):
+        path = tmp_path / "here" / "configs" / "signatures" / place
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        with monkeypatch.context() as patched, served("security-policy") as (lab, target, _):
+            assert target.name == "127.0.0.1"
+            patched.chdir(tmp_path / "here")
+            patched.setenv(KEY, lab.api_key)
+            catalogue.cache_clear()
+            flags = ["--base-url", lab.base_url, "--api", "openai", "--model", lab.model, "--key-env", KEY]
+            said = edgeprobe("run", "smoke", *flags, "--time-scale", str(CLOCK.scale), "--bundle", "b.zip", "--json", "r.json")  # fmt: skip
+        catalogue.cache_clear()
+        return tmp_path / "here" / "b.zip", said.code, json.loads((tmp_path / "here" / "r.json").read_text())
+
+    return run
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_signature_of_ones_own_decides_on_another_machine_too(
+    judged_here, place, edgeprobe, tmp_path, monkeypatch
+):
+    """It goes with the bundle, and with a bundle that is made of it there; without it nobody would know the product."""
+    path, code, run = judged_here(place)
+    assert "Acme Gate" in {finding["product"] for finding in run["findings"]}
+    there = tmp_path / "there"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    for bundle in (path, there / "again.zip"):
+        said = edgeprobe("report", str(bundle), "--json", "again.json", "--bundle", "again2.zip")
+        assert said.code == code, said.err
+        assert json.loads((there / "again.json").read_text("utf-8"))["findings"] == run["findings"]
+        assert "all judged as before" in said.out
+        (there / "again2.zip").rename(there / "again.zip")
+    found = members(path.read_bytes())
+    (there / "bare.zip").write_bytes(packed_again(found, **{SIGNATURES: None}))
+    assert re.search(r"product +Acme Gate -> none", edgeprobe("report", "bare.zip").out)
+
+
+def packed_again(found, **other):
+    """The members with others in their place, or without them."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in {**found, **other}.items():
+            if data is not None:
+                archive.writestr(name, data)
+    return out.getvalue()
+
+
+def own(**match):
+    row = json.loads(json.dumps(yaml.safe_load(OWN)))
+    del row["version"]
+    row["signatures"][0]["match"] = match
+    return json.dumps({"own": row}).encode()
+
+
+SIGNATURES_OF_STRANGERS = {
+    "no object": (b"[]", "signatures.json: holds no signatures"),
+    "products that are none": (b'{"products": 1}', "signatures.json: holds no signatures"),
+    "an unknown key": (b'{"own": {"layer": "edge", "signatures": [], "x": 1}}', "signatures.json: own: x: unknown key"),
+    "no regex": (own(body=["^("]), "signatures.json: own: signatures[0].match.body[0]: not a regex"),
+    "one that never ends": (
+        own(json={"$.error": {"regex": "^(?:(?:[A-Za-z .]+)+)+$x"}}),
+        "signatures.json: they take longer than 0.5 s to be asked",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "why"), SIGNATURES_OF_STRANGERS.values(), ids=SIGNATURES_OF_STRANGERS)
+def test_a_strangers_signatures_are_read_with_care(data, why, edgeprobe, tmp_path, monkeypatch):
+    """What is none is a mistake of the bundle's, and what would search without end is ended."""
+    monkeypatch.setattr(again, "MOST_CPU", 0.5)
+    found = members(writing.packed(lab_run("smoke", "security-policy"), Secrets({})))
+    (tmp_path / "b.zip").write_bytes(packed_again(found, **{SIGNATURES: data}))
+    said = edgeprobe("report", str(tmp_path / "b.zip"))
+    assert said.code == 2
+    assert why in said.err
+
+
+def test_a_strangers_target_names_no_file_of_ours(tmp_path, monkeypatch):
+    """What lies elsewhere goes into no bundle."""
+    (tmp_path / "configs" / "signatures" / "local").mkdir(parents=True)
+    (tmp_path / "private.yaml").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    assert own_signatures.carried("../../../private") == {}
 
 
 def test_the_same_run_makes_the_same_bytes():
@@ -124,6 +236,38 @@ def test_the_archive_is_har_1_2():
     posts = [entry for entry in log["entries"] if entry["request"]["method"] == "POST"]
     assert all(entry["request"]["postData"]["mimeType"] == "application/json" for entry in posts)
     assert [entry.status for entry in entries(text)] == [e.status for e in exchanges]
+
+
+def begins(run):
+    log = json.loads(members(writing.packed(run, Secrets({})))["exchanges.har"])["log"]
+    return log["comment"], [datetime.fromisoformat(entry["startedDateTime"]) for entry in log["entries"]]
+
+
+def test_each_entry_begins_with_its_call():
+    """In the time of the run, which in the lab is faster than the clock; a further hop behind the one before it."""
+    run = lab_run("smoke", "ai-crawler-rule")
+    comment, found = begins(run)
+    calls = [call for call in run.calls for e in call.exchanges if e.request.method]
+    wall = [(call.started - run.started).total_seconds() / run.time_scale for call in calls]
+    assert [(at - run.started).total_seconds() for at in found] == pytest.approx(wall, abs=0.001)
+    assert min(wall) >= 0
+    assert max(wall) > 1.0
+    assert "lab time, 50 times faster than the clock" in comment
+    call = next(call for call in calls if call.last.timeline.end)
+    hops = (call.exchanges[0], replace(call.exchanges[0], conditions={"paused": 0.1}))
+    _, (first, second) = begins(replace(run, calls=(replace(call, exchanges=hops),)))
+    assert (second - first).total_seconds() == pytest.approx(hops[0].timeline.end + 0.1 / 0.02, abs=0.001)
+
+
+def test_a_run_of_old_has_no_begins_of_its_calls():
+    """It is read all the same; its entries begin with it, which is said."""
+    run = lab_run("smoke", "ai-crawler-rule")
+    document = to_document(run, chunks=True)
+    for call in document["calls"]:
+        del call["started"]
+    comment, found = begins(from_document(document))
+    assert set(found) == {run.started}
+    assert "is not kept, so all begin with it" in comment
 
 
 def test_a_body_that_is_no_text_is_in_base64():

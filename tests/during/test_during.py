@@ -15,7 +15,9 @@ from contextlib import contextmanager
 import pytest
 
 from probes import lab
+from probes.bundles import reading
 from probes.clock import Clock
+from probes.document import finding_document
 from probes.store import load
 
 SCALE = 0.1
@@ -328,6 +330,39 @@ def test_requests_refused_meanwhile(during, tmp_path):
     assert found["figures"]["gap"]["high"] >= 4.5
     assert "breaking" in found["detail"]
     assert "mended" in found["detail"]
+
+
+def test_a_failure_leaves_a_bundle(edgeprobe, at, reports, tmp_path):
+    """Beside the stored run and where it was asked for, and says so aside; elsewhere it tells the same, and what it can't."""
+    file, asked = tmp_path / "broken", tmp_path / "asked.zip"
+    script = f"touch {file}; sleep 1; rm {file}"
+    flags = [flag for flag in SHORT if flag != "--no-store"]
+    with a_lab(scale=0.2) as running, armed_while_there(running, file, "block-all"):
+        said = edgeprobe("during", *at(running, scale=0.2), *flags, "--bundle", str(asked), "--", *sh(script))
+    assert (said.code, said.out) == (1, ""), said.err
+    [beside] = reports.glob("*.zip")
+    assert said.err.endswith(f"bundle {beside}\nbundle {asked}\n")
+    assert beside.read_bytes() == asked.read_bytes()
+    before = load(beside.stem)
+    again = edgeprobe("report", str(asked), "--json", str(tmp_path / "again.json"))
+    assert again.code == 1, again.err
+    found = json.loads((tmp_path / "again.json").read_text())["findings"]
+    assert [row for row in found if row["verdict"] == "fail"] == [
+        finding_document(finding) for finding in before.findings if finding.verdict == "fail"
+    ]
+
+
+def test_no_bundle_of_what_is_fine(edgeprobe, at, healthy, reports, tmp_path):
+    """But where it was asked for; a name that is none is told before the command."""
+    asked = tmp_path / "asked.zip"
+    flags = [flag for flag in SHORT if flag != "--no-store"]
+    said = edgeprobe("during", *at(healthy, scale=SCALE), *flags, "--bundle", str(asked), "--", "true")
+    assert (said.code, list(reports.glob("*.zip"))) == (0, []), said.err
+    assert reading.run(asked).verdict == "pass"
+    ran = tmp_path / "ran"
+    wrong = edgeprobe("during", *at(healthy, scale=SCALE), "--bundle", "x.json", "--", "touch", str(ran))
+    assert (wrong.code, ran.exists()) == (2, False)
+    assert "a bundle's name ends in .zip" in wrong.err
 
 
 def test_what_was_broken_before(during):

@@ -146,6 +146,21 @@ ROWS = {
     "a here-document kept to the byte": (f"curl {URL} --data-binary @- <<EOF\na\nb\nEOF\n", {"body": b"a\nb\n"}),
     "a here-string": (f"curl {URL} -d @- <<< '{{}}'", {"body": b"{}"}),
     "echo before a pipe": (f"echo '{BODY}' | curl {URL} -d @-", {"body": BODY.encode()}),
+    "a body that a line before takes from a here-document": (
+        f"body=$(cat <<'EOF'\n{{\"a\": \"$x `y`) it's\",\nb=1}}\nEOF\n)\ncurl {URL} -d \"$body$b\"",
+        {"body": b'{"a": "$x `y`) it\'s",\nb=1}{env:b}', "secrets": ("b",)}),
+    "one with variables in it": (
+        f'M=gpt\nbody=$(cat <<EOF\n{{"m": "$M", "home": "$HOME", "price": "\\$5"}}\n\nEOF\n)\ncurl {URL} --data-raw "$body"',
+        {"body": b'{"m": "gpt", "home": "{env:HOME}", "price": "$5"}', "secrets": ("HOME",)}),
+    "one indented by tabs, in quotes": (
+        f"\texport BODY=\"$(cat <<-'END'\n\t{{\"a\": 1}}\n\tEND\n)\"\ncurl {URL} -d \"${{BODY}}\"", {"body": b'{"a": 1}'}),
+    "one in the line itself": (
+        f"curl {URL} \\\n  -d \"$(cat <<EOF\n{{\"a\": \"$K\"}}\nEOF\n)\" \\\n  -H 'Content-Type: application/json'",
+        {"body": b'{"a": "{env:K}"}', "headers": (AGENT, ANY, JSON), "secrets": ("K",)}),
+    "one with a key in it": (
+        f'body=$(cat <<EOF\n{{"api_key": "{KEY}"}}\nEOF\n)\ncurl {URL} -d "$body"', {"secrets": ("TOLD_BODY",)}),
+    "what is printed in place": (f"curl {URL} -d \"$(echo '{{}}')\" -H \"$(printf '%s' 'Origin: x')\"", {
+        "body": b"{}", "headers": (AGENT, ANY, ("Origin", "x"), FORM)}),
     "a here-document before a pipe": (f"cat <<'EOF' | curl {URL} -d @-\n{BODY}\nEOF\n", {"body": BODY.encode()}),
     "a multipart form": (f"curl {URL} -F model=whisper", {
         "body": b'--------------------------edgeprobe0000000\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper\r\n'
@@ -213,6 +228,11 @@ REFUSED = {
     "an open quote on Windows": (f'curl "{URL}" ^\n -d "{{', "is not closed"),
     "a here-document without an end": (f"curl {URL} -d @- <<EOF\n{{}}\n", "EOF is missing"),
     "a value that was cut off": (f"curl {URL} -H", "--header has no value"),
+    "what would have to be run of a here-document": (
+        f'curl {URL} -d "$(sed s/a/b/ <<EOF\n{{}}\nEOF\n)"', "line 1: $(…) and `…` are not run"),
+    "what a here-document would run": (f'curl {URL} -d "$(cat <<EOF\n$(id)\nEOF\n)"', "$(…) and `…` are not run"),
+    "what is printed in place without end": (f"curl {URL} -d " + "$(echo " * 5000, "$(…) and `…` are not run"),
+    "a here-document in place without an end": (f'curl {URL} -d "$(cat <<EOF\n{{}}\n)"', "EOF is missing"),
     "what would have to be run": (f'curl {URL} -d "$(cat body.json)"', "line 1: $(…) and `…` are not run"),
     "a file, of a text without a place": (f"curl {URL} -d @body.json", "line 1: @body.json is a file"),
     "standard input that is not told": (f"curl {URL} -d @-", "standard input"),
@@ -288,6 +308,9 @@ REAL = {
     "query": "curl -s -G -d a=1 --data-urlencode 'c=ä &' 'URL/v1?z=0'",
     "ansi": "curl -s URL/v1 --data-raw $'a\\tb\\x41\\u00e9\\'\\\\n\\101'",
     "here-document": "curl -s URL/v1 --data-binary @- <<EOF\na \\$b\nc\\\nd\nEOF",
+    "a body by cat": 'v=1\nbody=$(cat <<EOF\n{"a": "b\\$c) $v"}\n\nEOF\n)\ncurl -s URL/v1 -d "$body"',
+    "a quoted one": "body=$(cat <<'EOF'\n{\"a\": \"b$c) `it's\"}\nEOF\n)\ncurl -s URL/v1 --data-binary \"$body\"",
+    "one in its line": "curl -s URL/v1 -d \"$(cat <<-EOF\n\t{\"a\": 1}\n\tEOF\n)\" -H 'B: 2'",
     "quotes": "curl -s URL/v1 -d \"a\\\"b\\\\c\\d 'e'\"'f\"g'\\h",
     "method": "curl -s -XDELETE URL/v1/a%20b/../c",
     "range": "curl -s -r 0-9 URL/v1",
