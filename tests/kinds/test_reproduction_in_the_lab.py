@@ -125,7 +125,19 @@ ROWS = {
         body=body(PROMPT + CODE + PROMPT), says={"because": "not marked as owned"},
     ),
     "a stream": Row(
-        (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: True"},
+        (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: true (it passes without it and with false)"},
+    ),
+    "stream: false": Row(
+        (refusing(body_contains='"stream": false'),), code="blocked", factor=Factor.STREAM, body=body(stream=False),
+        says={"because": "the field stream: false (it passes without it and with true)"}, calls=32,
+    ),
+    "stream: false, and without": Row(
+        (refusing(stream=False),), code="blocked", factor=Factor.STREAM, body=body(stream=False),
+        says={"because": "the field stream: false (it passes with true; it fails without it, too)"}, calls=32,
+    ),
+    "no stream": Row(
+        (refusing(stream=False),), code="blocked", factor=Factor.STREAM, says={"because": "no field stream (it passes with true; it fails with false, too)"},
+        calls=32,
     ),
     "a query": Row(
         (refusing(path=r".*debug=1.*"),), code="blocked", path="/chat/completions?debug=1", says={"because": "the query 'debug=1'"},
@@ -145,11 +157,11 @@ ROWS = {
     ),
     "everybody": Row(
         ("block-all",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
-        calls=10,
+        calls=12,
     ),
     "the key": Row(
         (), word="REPRODUCED", code="auth.rejected", confidence=None, headers=(("User-Agent", PYTHON), *PLAIN[:-1], ("Authorization", "Bearer sk-none")),
-        says={"because": "to the plain request as well"}, calls=10,
+        says={"because": "to the plain request as well"}, calls=12,
     ),
     "nothing": Row((), word="NOT REPRODUCED in ", code="ok", verdict=Verdict.PASS, confidence=None, says={"may differ": "the time"}, calls=10),
     "through the SDK": Row(
@@ -220,7 +232,7 @@ ROWS = {
     ),
     "C88, everybody": Row(
         ("security-policy",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
-        calls=10,
+        calls=12,
     ),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.reproduction.draft import Composer, Draft, as_told, encoded
 from probes.kinds.reproduction.failure import failure
 from probes.kinds.reproduction.parts import differences
-from probes.kinds.reproduction.plain import agent_of, plainly
+from probes.kinds.reproduction.plain import agent_of, plainly, streamed
 from probes.kinds.reproduction.study import KEYS, PLAIN, RAW, SDKS, TOLD, Question, Study, without_key
 from probes.model import NotSent
 
@@ -168,6 +168,7 @@ def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     model = (failing.fields or {}).get("model")
     if model not in {None, case.target.model}:
         yield plainly(case, failing, plain, case.target.model)
+    yield from streamed(case, failing, plain)
     python = next((c.name for c in case.clients if c.name in names and c.kind == RAW[0]), None)
     if python is not None:
         draft = plainly(case, failing, python)

@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from probes.api_paths import ENDPOINTS, endpoint
-from probes.kinds.reproduction.draft import Draft
+from probes.kinds.reproduction.draft import ABSENT, Draft
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from probes.model import Case
 
 _KEPT = frozenset(
@@ -68,6 +70,20 @@ def _greeting(case: Case, failing: Draft, model: str | None) -> dict[str, Any] |
     if known.dialect == "anthropic.messages":
         caps = {"max_tokens": _CAP}
     return {"model": model or fields.get("model", case.target.model), **said, **caps}
+
+
+STREAMS = (ABSENT, False, True)
+"""What `stream` may be: some servers take only one of the three."""
+
+
+def streamed(case: Case, failing: Draft, client: str) -> Iterator[Draft]:
+    """The same greeting with every other value of `stream`: that of `plainly` has none."""
+    known, fields = endpoint(plain_path(failing.path)), failing.fields
+    if known is None or known.dialect not in _GREETINGS or fields is None:
+        return
+    for value in STREAMS[1:]:
+        if fields.get("stream", ABSENT) is not value:
+            yield plainly(case, failing, client).with_field(("stream",), value)
 
 
 _HELLO = {"messages": [{"role": "user", "content": "Hi."}]}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.reproduction.draft import Draft, encoded
+from probes.kinds.reproduction.draft import ABSENT, Draft, encoded
 from probes.kinds.reproduction.evidence import Halted
 from probes.kinds.reproduction.parts import STACK
+from probes.kinds.reproduction.plain import STREAMS
 from probes.kinds.reproduction.search import REPEATS, causes, substring, threshold
 from probes.kinds.reproduction.study import Question, swapped
 from probes.kinds.reproduction.text import cut, filled, text_of
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 class Refined:
     """A cause with what is known of its inside. `failing`: the smallest question that fails; `inside`: of a part the sets that each suffice; `size`: bytes
     of the body that pass and that fail, next to each other unless it was `halted`; `piece`: the smallest text; `turns`: of a conversation, how many it takes; `stacks`: clients
-    over which the same bytes fail, and over which they pass.
+    over which the same bytes fail, and over which they pass; `streams`: other values of `stream`, as JSON, and whether it fails with them.
     """
 
     cause: Cause
@@ -39,6 +42,7 @@ class Refined:
     opaque: str | None = None
     structure: bool = False
     stacks: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    streams: dict[str, bool] = field(default_factory=dict)
     halted: str | None = None
 
 
@@ -55,6 +59,8 @@ def refine(study: Study, cause: Cause) -> Asking[Refined]:
                 yield from _text(study, found, part)
             elif part.name == STACK:
                 yield from _stacks(study, found)
+            elif part.factor is Factor.STREAM:
+                yield from _streams(study, found)
     except Halted as halted:
         found.halted = halted.why
     return found
@@ -80,6 +86,27 @@ def _stacks(study: Study, found: Refined) -> Asking[None]:
         question = Question(f"stack/{client}", swapped(draft, client))
         fails = yield from study.evidence.fails(question)
         found.stacks[0 if fails else 1].append(client)
+
+
+def _streams(study: Study, found: Refined) -> Asking[None]:
+    """With every other value of `stream`; one of which nothing is known in the end is left out."""
+    assert study.composer is not None
+    told, plain = (
+        (draft.fields or {}).get("stream", ABSENT)
+        for draft in (study.composer.failing, study.composer.passing)
+    )
+    draft = study.draft(found.cause.parts)
+    for value in [one for one in STREAMS if one is not told]:
+        said = "absent" if value is ABSENT else json.dumps(value)
+        if value is plain:
+            found.streams[said] = False
+            continue
+        question = Question(
+            f"stream={said}/{study.label(found.cause.parts)}",
+            study.composer.ordered(draft.with_field(("stream",), value)),
+        )
+        with suppress(Halted):
+            found.streams[said] = not (yield from study.evidence.surely_passes(question))
 
 
 # --- text ------------------------------------------------------------------------------------------------

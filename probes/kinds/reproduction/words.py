@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from probes.complaint import reference
@@ -99,7 +100,9 @@ def _part(study: Study, refined: Refined, name: str) -> str:
         said = _line(study, name)
     if inside:
         return _inside(inside, said, len(part.inside))
-    return _body(refined, said) if part.at is not None else _value(study, name, said)
+    if part.at is not None:
+        return _body(refined, said)
+    return _value(study, name, said) + (_streams(refined) if part.factor is Factor.STREAM else "")
 
 
 _AGENT = " in the user agent"
@@ -150,8 +153,18 @@ def _value(study: Study, name: str, said: str) -> str:
     fields = study.composer.failing.fields or {}
     key = name.removeprefix("field ")
     if name.startswith("field ") and key in fields and not isinstance(fields[key], (dict, list)):
-        return f"the field {key}: {fields[key]!r}"
+        return f"the field {key}: {json.dumps(fields[key])}"
     return said
+
+
+def _streams(refined: Refined) -> str:
+    """What else `stream` may be, and what comes of that."""
+    said = []
+    for fails, end in ((False, ""), (True, ", too")):
+        values = [value for value, failed in refined.streams.items() if failed is fails]
+        each = ["without it" if value == "absent" else f"with {value}" for value in values]
+        said += [f"it {'fails' if fails else 'passes'} {listed(each)}{end}"] if each else []
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _stack(study: Study, refined: Refined) -> str:
