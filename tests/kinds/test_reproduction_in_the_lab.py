@@ -75,7 +75,7 @@ class Row:
     body: bytes = field(default_factory=body)
     client: str | None = None
     seen: str | None = None
-    path: str = "/chat/completions"
+    path: str = "/v1/chat/completions"
     owned: bool = True
     verdict: Verdict = Verdict.FAIL
     confidence: str | None = "high"
@@ -127,6 +127,34 @@ ROWS = {
     "a stream": Row(
         (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: true (it passes without it and with false)"},
     ),
+    "a slash at the end": Row(
+        (refusing(path=r".*/"),), code="blocked", path="//v1//chat/completions/", calls=30,
+        says={"because": "a slash at the end of the path: '/v1/chat/completions/' instead of '/v1/chat/completions'"},
+    ),
+    "a doubled slash": Row(
+        (refusing(path=r".+//.*"),), code="blocked", path="/v1//Chat/completions/",
+        says={"because": "a doubled slash in the path: '/v1//chat/completions'"}, calls=30,
+    ),
+    "capitals": Row(
+        (refusing(path=r".*Chat.*"),), code="blocked", path="/v1//Chat/completions/",
+        says={"because": "capitals in the path: '/v1/Chat/completions'"}, calls=30,
+    ),
+    "percent-encoding": Row(
+        (refusing(path=r".*%.*"),), code="blocked", path="/v1/%63hat/completions/",
+        says={"because": "percent-encoding in the path: '/v1/%63hat/completions'"}, calls=30,
+    ),
+    "an encoded slash": Row(
+        (refusing(path=r".*%.*"),), code="blocked", path="/v1%2Fchat/completions",
+        says={"because": "the path '/v1%2Fchat/completions' instead of '/v1/chat/completions'"}, calls=30,
+    ),
+    "a doubled version": Row(
+        (refusing(path=r"/v1/v1/.*"),), code="blocked", path="/v1/v1/chat/completions/",
+        says={"because": "a doubled /v1 in the path: '/v1/v1/chat/completions'"}, calls=30,
+    ),
+    "without a version": Row(
+        (refusing(path=r"/chat/.*"),), code="blocked", path="/chat/completions/",
+        says={"because": "the path without /v1: '/chat/completions' instead of '/v1/chat/completions'"}, calls=35,
+    ),
     "stream: false": Row(
         (refusing(body_contains='"stream": false'),), code="blocked", factor=Factor.STREAM, body=body(stream=False),
         says={"because": "the field stream: false (it passes without it and with true)"}, calls=32,
@@ -140,7 +168,7 @@ ROWS = {
         calls=32,
     ),
     "a query": Row(
-        (refusing(path=r".*debug=1.*"),), code="blocked", path="/chat/completions?debug=1", says={"because": "the query 'debug=1'"},
+        (refusing(path=r".*debug=1.*"),), code="blocked", path="/v1/chat/completions?debug=1", says={"because": "the query 'debug=1'"},
     ),
     "let through now and then": Row(
         (refusing(headers=(header("user-agent", contains="openai"),), passes=0.3),), word="REPRODUCED", factor=Factor.USER_AGENT,
@@ -252,7 +280,7 @@ def asked(monkeypatch):
             if not row.listens:
                 base_url = f"http://127.0.0.1:{port}/v1"
             told = Told(
-                "POST", base_url + row.path, row.headers, row.body, "sdk" if row.client else "http",
+                "POST", base_url.removesuffix("/v1") + row.path, row.headers, row.body, "sdk" if row.client else "http",
                 client=row.client, secrets=(KEY,), seen=row.seen,
             )  # fmt: skip
             routes = {name: replace(route, base_url=base_url) for name, route in target.routes.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from probes.kinds.reproduction.draft import Composer, Draft, as_told, encoded
 from probes.kinds.reproduction.failure import failure
 from probes.kinds.reproduction.parts import differences
+from probes.kinds.reproduction.path import plain_path, with_version
 from probes.kinds.reproduction.plain import agent_of, plainly, streamed
 from probes.kinds.reproduction.study import KEYS, PLAIN, RAW, SDKS, TOLD, Question, Study, without_key
 from probes.model import NotSent
@@ -169,6 +170,9 @@ def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     if model not in {None, case.target.model}:
         yield plainly(case, failing, plain, case.target.model)
     yield from streamed(case, failing, plain)
+    version = with_version(plain_path(failing.path))
+    if version is not None:
+        yield replace(plainly(case, failing, plain), path=version)
     python = next((c.name for c in case.clients if c.name in names and c.kind == RAW[0]), None)
     if python is not None:
         draft = plainly(case, failing, python)

@@ -10,10 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.reproduction.draft import ABSENT, Draft, Part
+from probes.kinds.reproduction.path import forms
 from probes.model import Factor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from probes.kinds.reproduction.path import Form
 
 UA = "user-agent"
 STACK, PATH, QUERY, METHOD, BODY = "client stack", "path", "query", "method", "body"
@@ -109,10 +112,15 @@ def _line(failing: Draft, passing: Draft) -> list[Part]:
         found.append(Part(METHOD, None, lambda draft: replace(draft, method=failing.method)))
     if path != other:
 
-        def moved(draft: Draft) -> Draft:
-            return replace(draft, path="?".join([path, *draft.path.split("?", 1)[1:]]))
+        def moved(form: Form) -> Callable[[Draft], Draft]:
+            def does(draft: Draft) -> Draft:
+                before, *query = draft.path.split("?", 1)
+                return replace(draft, path="?".join([form(before), *query]))
 
-        found.append(Part(PATH, None, moved))
+            return does
+
+        pieces = forms(path, other) or {PATH: lambda _: path}
+        found += [Part(name, None, moved(form)) for name, form in pieces.items()]
     if query != plain:
 
         def queried(draft: Draft) -> Draft:

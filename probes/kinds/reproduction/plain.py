@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from probes.api_paths import ENDPOINTS, endpoint
+from probes.api_paths import endpoint
 from probes.kinds.reproduction.draft import ABSENT, Draft
+from probes.kinds.reproduction.path import plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +46,6 @@ def plainly(case: Case, failing: Draft, client: str, model: str | None = None) -
 def agent_of(case: Case, name: str) -> str:
     version = next((client.version for client in case.clients if client.name == name), None)
     return _AGENTS[name].format(version or _VERSIONS[name])
-
-
-def plain_path(told: str) -> str:
-    """Without query, doubled slashes, doubled versions, a slash at the end and capitals, where that is an API's path."""
-    path = told.partition("?")[0]
-    plain = re.sub(r"(/v1)(?=/v1(/|$))", "", re.sub(r"/{2,}", "/", path)).rstrip("/")
-    known = endpoint(plain) or endpoint(plain.lower())
-    if known is None:
-        return path
-    end = next(end for end in ENDPOINTS if plain.lower().endswith(end)) if endpoint(plain) is None else ""
-    return plain[: len(plain) - len(end)] + end if end else plain
 
 
 def _greeting(case: Case, failing: Draft, model: str | None) -> dict[str, Any] | None:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from probes.complaint import reference
-from probes.kinds.reproduction.parts import STACK, UA
+from probes.kinds.reproduction.parts import METHOD, PATH, QUERY, STACK, UA
+from probes.kinds.reproduction.path import FORMS
 from probes.kinds.words import listed
 from probes.model import Factor
 from probes.twins import wilson
@@ -96,7 +97,7 @@ def _part(study: Study, refined: Refined, name: str) -> str:
         said = f"the {name}"
     elif name == "user agent":
         said = f"the user agent {short(_spelt(study, study.composer.failing.header(UA) or ''))}"
-    elif name in {"path", "query", "method"}:
+    elif name in {PATH, QUERY, METHOD} | FORMS:
         said = _line(study, name)
     if inside:
         return _inside(inside, said, len(part.inside))
@@ -122,12 +123,14 @@ def _inside(sets: Sequence[frozenset[str]], said: str, many: int) -> str:
 def _line(study: Study, name: str) -> str:
     assert study.composer is not None
     failing, passing = study.composer.failing, study.composer.passing
-    if name == "method":
+    if name == METHOD:
         return f"the method {failing.method}"
-    (path, _, query), (plain, _, _) = failing.path.partition("?"), passing.path.partition("?")
-    if name == "query":
-        return f"the query {short(_spelt(study, query))}"
-    return f"the path {short(path)} instead of {short(plain)}{_form(path, plain)}"
+    if name == QUERY:
+        return f"the query {short(_spelt(study, failing.path.partition('?')[2]))}"
+    path, plain = (draft.path.partition("?")[0] for draft in (study.draft(frozenset({name})), passing))
+    if name == PATH:
+        return f"the path {short(path)} instead of {short(plain)}"
+    return f"{name}: {short(path)} instead of {short(plain)}"
 
 
 def _spelt(study: Study, text: str) -> str:
@@ -135,17 +138,6 @@ def _spelt(study: Study, text: str) -> str:
     for variable in study.told.secrets:
         text = text.replace(reference(variable), f"${variable}")
     return text
-
-
-def _form(path: str, plain: str) -> str:
-    forms = {
-        "a doubled slash": "//" in path and "//" not in plain,
-        "a slash at the end": path.endswith("/") and not plain.endswith("/"),
-        "capitals": path.lower() != path and path.lower() == plain.lower(),
-        "a doubled /v1": "/v1/v1" in path and "/v1/v1" not in plain,
-    }
-    found = [form for form, is_there in forms.items() if is_there]
-    return f" ({listed(found)})" if found else ""
 
 
 def _value(study: Study, name: str, said: str) -> str:
