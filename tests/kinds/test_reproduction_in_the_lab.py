@@ -127,6 +127,24 @@ ROWS = {
     "a stream": Row(
         (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: true (it passes without it and with false)"},
     ),
+    "the order of headers": Row(
+        (refusing(headers=(header("content-type", before="authorization"),)),), code="blocked", calls=36,
+        says={"because": "the order of the headers: User-Agent, Accept, Content-Type, Authorization instead of Authorization, Content-Type"},
+    ),
+    "capitals of header names": Row(
+        (refusing(headers=(header("content-type", spelt=True),)),), code="blocked", calls=36,
+        headers=tuple((name.lower(), value) for name, value in (("User-Agent", PYTHON), *SDK, *PLAIN)),
+        says={"because": "the capitals of the header names: user-agent, accept, content-type, authorization instead of User-Agent"},
+    ),
+    "a header, and its place": Row(
+        (refusing(headers=(header("x-request-source", before="content-type"),)),), code="blocked", calls=40,
+        says={"because": "the header x-request-source: 'batch', and that together with the order of the headers alone"},
+    ),
+    "a header, and its capitals": Row(
+        (refusing(headers=(header("x-REQUEST-source", spelt=True),)),), code="blocked", calls=40,
+        headers=(("User-Agent", PYTHON), *SDK, ("x-REQUEST-source", "batch"), *PLAIN[1:]),
+        says={"because": "'batch', and that together with the capitals of the header names alone"},
+    ),
     "a slash at the end": Row(
         (refusing(path=r".*/"),), code="blocked", path="//v1//chat/completions/", calls=30,
         says={"because": "a slash at the end of the path: '/v1/chat/completions/' instead of '/v1/chat/completions'"},

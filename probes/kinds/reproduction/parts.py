@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.reproduction.draft import ABSENT, Draft, Part
+from probes.kinds.reproduction.draft import ABSENT, CAPITALS, ORDER, Draft, Part
 from probes.kinds.reproduction.path import forms
 from probes.model import Factor
 
@@ -38,12 +38,18 @@ _INSIDE = 24
 def differences(failing: Draft, passing: Draft, *, version: bool = False) -> tuple[Part, ...]:
     """The shorter and likelier first. `version`: the clients differ in the version of HTTP that they speak."""
     found = [*_headers(failing, passing), *_line(failing, passing), *_body(failing, passing)]
+    found += _written(failing, passing)
     if failing.client != passing.client:
         name, factor = ("HTTP version", Factor.HTTP_VERSION) if version else (STACK, Factor.TLS)
         found.append(Part(name, factor, lambda draft: replace(draft, client=failing.client)))
     if failing.route != passing.route:
         found.append(Part("route", Factor.ROUTE, lambda draft: replace(draft, route=failing.route)))
     return tuple(found)
+
+
+def is_header(name: str) -> bool:
+    """Of a part: it changes headers alone, each by itself."""
+    return name.startswith(("header ", "headers ", "user agent", "word "))
 
 
 def _values(draft: Draft, name: str) -> tuple[tuple[str, str], ...]:
@@ -67,6 +73,18 @@ def _headers(failing: Draft, passing: Draft) -> list[Part]:
             found += family
     rest = [name for name in differing if name != UA and not name.startswith(_FAMILIES)]
     return found + [_header(failing, name) for name in rest]
+
+
+def _written(failing: Draft, passing: Draft) -> list[Part]:
+    """What the composer does to all headers, of those that both have."""
+    ours, theirs = ({name.lower(): name for name, _ in draft.headers} for draft in (failing, passing))
+    common = [name for name in ours if name in theirs]
+    found = []
+    if common != [name for name in theirs if name in ours]:
+        found.append(Part(ORDER, None, lambda draft: draft))
+    if any(ours[name] != theirs[name] for name in common):
+        found.append(Part(CAPITALS, None, lambda draft: draft))
+    return found
 
 
 def _header(failing: Draft, name: str) -> Part:

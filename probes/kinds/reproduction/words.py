@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from probes.complaint import reference
+from probes.kinds.reproduction.draft import CAPITALS, ORDER
 from probes.kinds.reproduction.parts import METHOD, PATH, QUERY, STACK, UA
 from probes.kinds.reproduction.path import FORMS
 from probes.kinds.words import listed
@@ -76,7 +77,10 @@ def factor(study: Study, refined: Refined) -> Factor | None:
 def named(study: Study, refined: Refined) -> str:
     """The cause in a few words, each part with what was found inside of it."""
     whats = [_part(study, refined, name) for name in _sorted(study, refined)]
-    return whats[0] if len(whats) == 1 else f"{listed(whats)}, together only"
+    said = whats[0] if len(whats) == 1 else f"{listed(whats)}, together only"
+    if refined.written:
+        return f"{said}, and that together with {listed(list(refined.written))} alone"
+    return said
 
 
 def _sorted(study: Study, refined: Refined) -> list[str]:
@@ -99,6 +103,8 @@ def _part(study: Study, refined: Refined, name: str) -> str:
         said = f"the user agent {short(_spelt(study, study.composer.failing.header(UA) or ''))}"
     elif name in {PATH, QUERY, METHOD} | FORMS:
         said = _line(study, name)
+    elif name in {ORDER, CAPITALS}:
+        said = _written(study, name)
     if inside:
         return _inside(inside, said, len(part.inside))
     if part.at is not None:
@@ -118,6 +124,21 @@ def _inside(sets: Sequence[frozenset[str]], said: str, many: int) -> str:
         listed([name.removesuffix(_AGENT) for name in sorted(names)]) for names in sets
     )
     return f"the {each} in {said}" if agent else f"{each}, of {said}"
+
+
+def _written(study: Study, name: str) -> str:
+    """Of the headers that both requests have; those whose capitals differ."""
+    assert study.composer is not None
+    sides = [
+        {given.lower(): given for given, _ in draft.headers}
+        for draft in (study.composer.failing, study.composer.passing)
+    ]
+    common = [[spelt for low, spelt in one.items() if low in other] for one, other in (sides, sides[::-1])]
+    if name == CAPITALS:
+        common = [[spelt for spelt in one if spelt not in other] for one, other in (common, common[::-1])]
+        common[1] = [sides[1][spelt.lower()] for spelt in common[0]]
+    ours, theirs = (", ".join(names) for names in common)
+    return f"{name}: {ours} instead of {theirs}"
 
 
 def _line(study: Study, name: str) -> str:
