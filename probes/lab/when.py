@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HeaderTest:
-    """One header of the request, `name` in any case. Without `contains` or `equals`: `present` or not."""
+    """One header of the request, `name` in any case unless it is `spelt` so. Without `contains` or `equals`: `present` or
+    not. `before`: it stands before the one of that name.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -25,9 +27,20 @@ class HeaderTest:
     contains: str | None = None
     equals: str | None = None
     present: bool = True
+    spelt: bool = False
+    before: str | None = None
 
     def holds(self, request: Request) -> bool:
-        values = [value for name, value in request.head.fields if name.lower() == self.name.lower()]
+        fields = request.head.fields
+        if self.before is not None:
+            names = [name.lower() for name, _ in fields]
+            both = (self.name.lower(), self.before.lower())
+            return all(name in names for name in both) and names.index(both[0]) < names.index(both[1])
+        values = [
+            value
+            for name, value in fields
+            if (name == self.name if self.spelt else name.lower() == self.name.lower())
+        ]
         if self.contains is not None:
             return any(self.contains.lower() in value.lower() for value in values)
         if self.equals is not None:

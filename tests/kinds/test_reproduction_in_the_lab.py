@@ -75,7 +75,7 @@ class Row:
     body: bytes = field(default_factory=body)
     client: str | None = None
     seen: str | None = None
-    path: str = "/chat/completions"
+    path: str = "/v1/chat/completions"
     owned: bool = True
     verdict: Verdict = Verdict.FAIL
     confidence: str | None = "high"
@@ -125,10 +125,68 @@ ROWS = {
         body=body(PROMPT + CODE + PROMPT), says={"because": "not marked as owned"},
     ),
     "a stream": Row(
-        (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: True"},
+        (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: true (it passes without it and with false)"},
+    ),
+    "the order of headers": Row(
+        (refusing(headers=(header("content-type", before="authorization"),)),), code="blocked", calls=36,
+        says={"because": "the order of the headers: User-Agent, Accept, Content-Type, Authorization instead of Authorization, Content-Type"},
+    ),
+    "capitals of header names": Row(
+        (refusing(headers=(header("content-type", spelt=True),)),), code="blocked", calls=36,
+        headers=tuple((name.lower(), value) for name, value in (("User-Agent", PYTHON), *SDK, *PLAIN)),
+        says={"because": "the capitals of the header names: user-agent, accept, content-type, authorization instead of User-Agent"},
+    ),
+    "a header, and its place": Row(
+        (refusing(headers=(header("x-request-source", before="content-type"),)),), code="blocked", calls=40,
+        says={"because": "the header x-request-source: 'batch', and that together with the order of the headers alone"},
+    ),
+    "a header, and its capitals": Row(
+        (refusing(headers=(header("x-REQUEST-source", spelt=True),)),), code="blocked", calls=40,
+        headers=(("User-Agent", PYTHON), *SDK, ("x-REQUEST-source", "batch"), *PLAIN[1:]),
+        says={"because": "'batch', and that together with the capitals of the header names alone"},
+    ),
+    "a slash at the end": Row(
+        (refusing(path=r".*/"),), code="blocked", path="//v1//chat/completions/", calls=30,
+        says={"because": "a slash at the end of the path: '/v1/chat/completions/' instead of '/v1/chat/completions'"},
+    ),
+    "a doubled slash": Row(
+        (refusing(path=r".+//.*"),), code="blocked", path="/v1//Chat/completions/",
+        says={"because": "a doubled slash in the path: '/v1//chat/completions'"}, calls=30,
+    ),
+    "capitals": Row(
+        (refusing(path=r".*Chat.*"),), code="blocked", path="/v1//Chat/completions/",
+        says={"because": "capitals in the path: '/v1/Chat/completions'"}, calls=30,
+    ),
+    "percent-encoding": Row(
+        (refusing(path=r".*%.*"),), code="blocked", path="/v1/%63hat/completions/",
+        says={"because": "percent-encoding in the path: '/v1/%63hat/completions'"}, calls=30,
+    ),
+    "an encoded slash": Row(
+        (refusing(path=r".*%.*"),), code="blocked", path="/v1%2Fchat/completions",
+        says={"because": "the path '/v1%2Fchat/completions' instead of '/v1/chat/completions'"}, calls=30,
+    ),
+    "a doubled version": Row(
+        (refusing(path=r"/v1/v1/.*"),), code="blocked", path="/v1/v1/chat/completions/",
+        says={"because": "a doubled /v1 in the path: '/v1/v1/chat/completions'"}, calls=30,
+    ),
+    "without a version": Row(
+        (refusing(path=r"/chat/.*"),), code="blocked", path="/chat/completions/",
+        says={"because": "the path without /v1: '/chat/completions' instead of '/v1/chat/completions'"}, calls=35,
+    ),
+    "stream: false": Row(
+        (refusing(body_contains='"stream": false'),), code="blocked", factor=Factor.STREAM, body=body(stream=False),
+        says={"because": "the field stream: false (it passes without it and with true)"}, calls=32,
+    ),
+    "stream: false, and without": Row(
+        (refusing(stream=False),), code="blocked", factor=Factor.STREAM, body=body(stream=False),
+        says={"because": "the field stream: false (it passes with true; it fails without it, too)"}, calls=32,
+    ),
+    "no stream": Row(
+        (refusing(stream=False),), code="blocked", factor=Factor.STREAM, says={"because": "no field stream (it passes with true; it fails with false, too)"},
+        calls=32,
     ),
     "a query": Row(
-        (refusing(path=r".*debug=1.*"),), code="blocked", path="/chat/completions?debug=1", says={"because": "the query 'debug=1'"},
+        (refusing(path=r".*debug=1.*"),), code="blocked", path="/v1/chat/completions?debug=1", says={"because": "the query 'debug=1'"},
     ),
     "let through now and then": Row(
         (refusing(headers=(header("user-agent", contains="openai"),), passes=0.3),), word="REPRODUCED", factor=Factor.USER_AGENT,
@@ -145,11 +203,11 @@ ROWS = {
     ),
     "everybody": Row(
         ("block-all",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
-        calls=10,
+        calls=12,
     ),
     "the key": Row(
         (), word="REPRODUCED", code="auth.rejected", confidence=None, headers=(("User-Agent", PYTHON), *PLAIN[:-1], ("Authorization", "Bearer sk-none")),
-        says={"because": "to the plain request as well"}, calls=10,
+        says={"because": "to the plain request as well"}, calls=12,
     ),
     "nothing": Row((), word="NOT REPRODUCED in ", code="ok", verdict=Verdict.PASS, confidence=None, says={"may differ": "the time"}, calls=10),
     "through the SDK": Row(
@@ -220,7 +278,7 @@ ROWS = {
     ),
     "C88, everybody": Row(
         ("security-policy",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
-        calls=10,
+        calls=12,
     ),
 }  # fmt: skip
 
@@ -240,7 +298,7 @@ def asked(monkeypatch):
             if not row.listens:
                 base_url = f"http://127.0.0.1:{port}/v1"
             told = Told(
-                "POST", base_url + row.path, row.headers, row.body, "sdk" if row.client else "http",
+                "POST", base_url.removesuffix("/v1") + row.path, row.headers, row.body, "sdk" if row.client else "http",
                 client=row.client, secrets=(KEY,), seen=row.seen,
             )  # fmt: skip
             routes = {name: replace(route, base_url=base_url) for name, route in target.routes.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 import trustme
@@ -81,6 +82,18 @@ def test_nginx_by_the_size(tmp_path, origin):
     assert word.startswith("REPRODUCED")
     assert (found.code, found.factor) == ("size.rejected", Factor.SIZE)
     assert "20,480 bytes pass, 20,481 don't" in rows["because"]
+
+
+def test_nginx_by_a_slash_at_the_end(tmp_path, origin):
+    """nginx merges slashes, so that of both forms of the path only the one at its end is named."""
+    rule = "location ~ ./$ { return 404; }"
+    with nginx(tmp_path, origin, rule) as url:
+        request = told(url)
+        written = request.url.replace("/v1/", "//v1//") + "/"
+        _, rows, word = ask(replace(request, url=written), url)
+    assert word.startswith("REPRODUCED")
+    assert "a slash at the end of the path: '/v1/chat/completions/'" in rows["because"]
+    assert "doubled" not in rows["because"]
 
 
 def test_nginx_by_the_version_of_http(tmp_path, origin):

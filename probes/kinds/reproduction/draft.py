@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,6 +13,8 @@ from probes.model import Factor
 if TYPE_CHECKING:
     from probes.complaint import Told
 
+ORDER, CAPITALS = "the order of the headers", "the capitals of the header names"
+"""Parts that are how all headers of a request are written."""
 _COMPACT, _SPACED = (",", ":"), (", ", ": ")
 
 
@@ -68,8 +70,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Composer:
-    """Requests between one that passes and one that fails. The order and spelling of headers and fields are always those
-    of the failing one, so they are no part.
+    """Requests between one that passes and one that fails. The order and spelling of headers are those of the failing one
+    unless they are parts; those of fields always are.
     """
 
     passing: Draft
@@ -91,18 +93,44 @@ class Composer:
         made = self.passing
         for part in self.every().values():
             made = part.does(made) if part.name in names else made
-        return self.ordered(made)
+        return self.ordered(made, names)
 
-    def ordered(self, draft: Draft) -> Draft:
-        spelt = {name.lower(): name for name, _ in reversed(self.failing.headers)}
-        places = {name.lower(): place for place, (name, _) in reversed(list(enumerate(self.failing.headers)))}
-        pairs = sorted(draft.headers, key=lambda pair: places.get(pair[0].lower(), len(places)))
-        headers = tuple((spelt.get(name.lower(), name), value) for name, value in pairs)
+    def ordered(self, draft: Draft, names: frozenset[str]) -> Draft:
+        known = set(self.names)
+        order, spelling = (
+            [*self.passing.headers, *self.failing.headers]
+            if part in known - names
+            else [*self.failing.headers, *self.passing.headers]
+            for part in (ORDER, CAPITALS)
+        )
         fields = draft.fields
         if fields is not None:
-            order = {name: place for place, name in enumerate(self.failing.fields or {})}
-            fields = dict(sorted(fields.items(), key=lambda item: order.get(item[0], len(order))))
-        return replace(draft, headers=headers, fields=fields)
+            places = {name: place for place, name in enumerate(self.failing.fields or {})}
+            fields = dict(sorted(fields.items(), key=lambda item: places.get(item[0], len(places))))
+        return replace(written_like(draft, order, spelling), fields=fields)
+
+
+def written_like(
+    draft: Draft, order: Sequence[tuple[str, str]], spelling: Sequence[tuple[str, str]] = ()
+) -> Draft:
+    """With its headers in the order of those, and spelt like these; the first of a name counts."""
+    spelt = {name.lower(): name for name, _ in reversed(spelling)}
+    places = {name.lower(): place for place, (name, _) in reversed(list(enumerate(order)))}
+    pairs = sorted(draft.headers, key=lambda pair: places.get(pair[0].lower(), len(places)))
+    return replace(draft, headers=tuple((spelt.get(name.lower(), name), value) for name, value in pairs))
+
+
+def turned(draft: Draft) -> Draft:
+    """With its headers in the reverse order."""
+    return replace(draft, headers=draft.headers[::-1])
+
+
+def capitalized(draft: Draft) -> Draft:
+    """With the names of its headers as most people write them."""
+    return replace(
+        draft,
+        headers=tuple(("-".join(map(str.capitalize, n.split("-"))), value) for n, value in draft.headers),
+    )
 
 
 def encoded(draft: Draft, told: Told) -> bytes:

@@ -209,8 +209,22 @@ def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str,
     names += ["user-agent"] * any("user agent" in name for name in refined.cause.parts)
     if plain is None or len(names) != len(refined.cause.parts):
         return ()
-    others = confounders(plain, small, names)
-    return tuple(one for one in others if not one.startswith("headers differ in order"))
+    return (*confounders(plain, small, names), *_rewritten(study, refined.failing, small))
+
+
+_THEIR_OWN = (
+    "its client writes the headers in an order or in capitals of its own, so those could not be varied"
+)
+
+
+def _rewritten(study: Study, question: Any, sent: Exchange) -> tuple[str, ...]:
+    """Where the headers were not written as they were to be."""
+    two = str(sent.conditions.get("http_version", "")).startswith("2")
+    asked, seen = (
+        [name.lower() if two else name for name, _ in headers if name.lower() != "host"]
+        for headers in (study.draft(question).headers, sent.request.headers)
+    )
+    return () if [name for name in seen if name in asked] == asked else (_THEIR_OWN,)
 
 
 def cannot(study_case: Any, said: str, reason: Reason = Reason.TOO_FEW) -> Finding:

@@ -6,17 +6,26 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from probes.kinds.reproduction.draft import Composer, Draft, as_told, encoded
+from probes.kinds.reproduction.draft import (
+    Composer,
+    Draft,
+    as_told,
+    capitalized,
+    encoded,
+    turned,
+    written_like,
+)
 from probes.kinds.reproduction.failure import failure
 from probes.kinds.reproduction.parts import differences
-from probes.kinds.reproduction.plain import agent_of, plainly
+from probes.kinds.reproduction.path import plain_path, with_version
+from probes.kinds.reproduction.plain import agent_of, plainly, streamed
 from probes.kinds.reproduction.study import KEYS, PLAIN, RAW, SDKS, TOLD, Question, Study, without_key
 from probes.model import NotSent
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from probes.model import Call, Trial
+    from probes.model import Call, Case, Trial
 
     Asks = Generator[Sequence[Trial], list[Call], "Opening"]
     Tried = Generator[Sequence[Trial], list[Call], bool]
@@ -161,23 +170,33 @@ def _without_the_key(study: Study, found: Opening) -> Generator[Sequence[Trial],
 
 
 def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
-    """The nearest first."""
+    """The nearest first: its headers are written like those of the one that fails."""
     case, names = study.case, study.raw
     plain = "curl" if "curl" in names else names[0]
-    yield plainly(case, failing, plain)
-    model = (failing.fields or {}).get("model")
-    if model not in {None, case.target.model}:
-        yield plainly(case, failing, plain, case.target.model)
+    for draft in _plain(case, failing, plain):
+        yield written_like(draft, failing.headers, failing.headers)
     python = next((c.name for c in case.clients if c.name in names and c.kind == RAW[0]), None)
     if python is not None:
         draft = plainly(case, failing, python)
-        yield draft.with_header("user-agent", (("User-Agent", agent_of(case, "httpx")),))
+        draft = draft.with_header("user-agent", (("User-Agent", agent_of(case, "httpx")),))
+        yield turned(written_like(capitalized(draft), failing.headers))
     for client in case.clients:
         if client.kind in SDKS and client.mode == "sync" and client.api == case.target.api:
             yield replace(plainly(case, failing, plain), client=client.name)
     for route in case.target.routes:
         if route != failing.route:
             yield replace(failing, route=route)
+
+
+def _plain(case: Case, failing: Draft, client: str) -> Iterator[Draft]:
+    yield plainly(case, failing, client)
+    model = (failing.fields or {}).get("model")
+    if model not in {None, case.target.model}:
+        yield plainly(case, failing, client, case.target.model)
+    yield from streamed(case, failing, client)
+    version = with_version(plain_path(failing.path))
+    if version is not None:
+        yield replace(plainly(case, failing, client), path=version)
 
 
 def _all_alike(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], None]:

@@ -9,11 +9,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.reproduction.draft import ABSENT, Draft, Part
+from probes.kinds.reproduction.draft import ABSENT, CAPITALS, ORDER, Draft, Part
+from probes.kinds.reproduction.path import forms
 from probes.model import Factor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from probes.kinds.reproduction.path import Form
 
 UA = "user-agent"
 STACK, PATH, QUERY, METHOD, BODY = "client stack", "path", "query", "method", "body"
@@ -35,12 +38,18 @@ _INSIDE = 24
 def differences(failing: Draft, passing: Draft, *, version: bool = False) -> tuple[Part, ...]:
     """The shorter and likelier first. `version`: the clients differ in the version of HTTP that they speak."""
     found = [*_headers(failing, passing), *_line(failing, passing), *_body(failing, passing)]
+    found += _written(failing, passing)
     if failing.client != passing.client:
         name, factor = ("HTTP version", Factor.HTTP_VERSION) if version else (STACK, Factor.TLS)
         found.append(Part(name, factor, lambda draft: replace(draft, client=failing.client)))
     if failing.route != passing.route:
         found.append(Part("route", Factor.ROUTE, lambda draft: replace(draft, route=failing.route)))
     return tuple(found)
+
+
+def is_header(name: str) -> bool:
+    """Of a part: it changes headers alone, each by itself."""
+    return name.startswith(("header ", "headers ", "user agent", "word "))
 
 
 def _values(draft: Draft, name: str) -> tuple[tuple[str, str], ...]:
@@ -64,6 +73,18 @@ def _headers(failing: Draft, passing: Draft) -> list[Part]:
             found += family
     rest = [name for name in differing if name != UA and not name.startswith(_FAMILIES)]
     return found + [_header(failing, name) for name in rest]
+
+
+def _written(failing: Draft, passing: Draft) -> list[Part]:
+    """What the composer does to all headers, of those that both have."""
+    ours, theirs = ({name.lower(): name for name, _ in draft.headers} for draft in (failing, passing))
+    common = [name for name in ours if name in theirs]
+    found = []
+    if common != [name for name in theirs if name in ours]:
+        found.append(Part(ORDER, None, lambda draft: draft))
+    if any(ours[name] != theirs[name] for name in common):
+        found.append(Part(CAPITALS, None, lambda draft: draft))
+    return found
 
 
 def _header(failing: Draft, name: str) -> Part:
@@ -109,10 +130,15 @@ def _line(failing: Draft, passing: Draft) -> list[Part]:
         found.append(Part(METHOD, None, lambda draft: replace(draft, method=failing.method)))
     if path != other:
 
-        def moved(draft: Draft) -> Draft:
-            return replace(draft, path="?".join([path, *draft.path.split("?", 1)[1:]]))
+        def moved(form: Form) -> Callable[[Draft], Draft]:
+            def does(draft: Draft) -> Draft:
+                before, *query = draft.path.split("?", 1)
+                return replace(draft, path="?".join([form(before), *query]))
 
-        found.append(Part(PATH, None, moved))
+            return does
+
+        pieces = forms(path, other) or {PATH: lambda _: path}
+        found += [Part(name, None, moved(form)) for name, form in pieces.items()]
     if query != plain:
 
         def queried(draft: Draft) -> Draft:

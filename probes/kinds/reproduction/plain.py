@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from probes.api_paths import ENDPOINTS, endpoint
-from probes.kinds.reproduction.draft import Draft
+from probes.api_paths import endpoint
+from probes.kinds.reproduction.draft import ABSENT, Draft
+from probes.kinds.reproduction.path import plain_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from probes.model import Case
 
 _KEPT = frozenset(
@@ -46,17 +48,6 @@ def agent_of(case: Case, name: str) -> str:
     return _AGENTS[name].format(version or _VERSIONS[name])
 
 
-def plain_path(told: str) -> str:
-    """Without query, doubled slashes, doubled versions, a slash at the end and capitals, where that is an API's path."""
-    path = told.partition("?")[0]
-    plain = re.sub(r"(/v1)(?=/v1(/|$))", "", re.sub(r"/{2,}", "/", path)).rstrip("/")
-    known = endpoint(plain) or endpoint(plain.lower())
-    if known is None:
-        return path
-    end = next(end for end in ENDPOINTS if plain.lower().endswith(end)) if endpoint(plain) is None else ""
-    return plain[: len(plain) - len(end)] + end if end else plain
-
-
 def _greeting(case: Case, failing: Draft, model: str | None) -> dict[str, Any] | None:
     """Of a body in a form that is known; any other stays as it is."""
     known = endpoint(failing.path) or endpoint(plain_path(failing.path))
@@ -68,6 +59,20 @@ def _greeting(case: Case, failing: Draft, model: str | None) -> dict[str, Any] |
     if known.dialect == "anthropic.messages":
         caps = {"max_tokens": _CAP}
     return {"model": model or fields.get("model", case.target.model), **said, **caps}
+
+
+STREAMS = (ABSENT, False, True)
+"""What `stream` may be: some servers take only one of the three."""
+
+
+def streamed(case: Case, failing: Draft, client: str) -> Iterator[Draft]:
+    """The same greeting with every other value of `stream`: that of `plainly` has none."""
+    known, fields = endpoint(plain_path(failing.path)), failing.fields
+    if known is None or known.dialect not in _GREETINGS or fields is None:
+        return
+    for value in STREAMS[1:]:
+        if fields.get("stream", ABSENT) is not value:
+            yield plainly(case, failing, client).with_field(("stream",), value)
 
 
 _HELLO = {"messages": [{"role": "user", "content": "Hi."}]}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from probes.kinds.reproduction.draft import Draft, encoded
+from probes.kinds.reproduction.draft import ABSENT, CAPITALS, ORDER, Draft, capitalized, encoded, turned
 from probes.kinds.reproduction.evidence import Halted
-from probes.kinds.reproduction.parts import STACK
+from probes.kinds.reproduction.parts import STACK, is_header
+from probes.kinds.reproduction.plain import STREAMS
 from probes.kinds.reproduction.search import REPEATS, causes, substring, threshold
 from probes.kinds.reproduction.study import Question, swapped
 from probes.kinds.reproduction.text import cut, filled, text_of
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 class Refined:
     """A cause with what is known of its inside. `failing`: the smallest question that fails; `inside`: of a part the sets that each suffice; `size`: bytes
     of the body that pass and that fail, next to each other unless it was `halted`; `piece`: the smallest text; `turns`: of a conversation, how many it takes; `stacks`: clients
-    over which the same bytes fail, and over which they pass.
+    over which the same bytes fail, and over which they pass; `streams`: other values of `stream`, as JSON, and whether it fails with them; `written`: how all of its headers must be written besides.
     """
 
     cause: Cause
@@ -39,6 +42,8 @@ class Refined:
     opaque: str | None = None
     structure: bool = False
     stacks: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    streams: dict[str, bool] = field(default_factory=dict)
+    written: tuple[str, ...] = ()
     halted: str | None = None
 
 
@@ -55,9 +60,30 @@ def refine(study: Study, cause: Cause) -> Asking[Refined]:
                 yield from _text(study, found, part)
             elif part.name == STACK:
                 yield from _stacks(study, found)
+            elif part.factor is Factor.STREAM:
+                yield from _streams(study, found)
     except Halted as halted:
         found.halted = halted.why
+    if found.halted is None and all(is_header(name) for name in cause.parts):
+        with suppress(Halted):
+            yield from _written(study, found)
     return found
+
+
+def _written(study: Study, found: Refined) -> Asking[None]:
+    """The same headers in the reverse order and in the usual capitals, and where that passes, in each by itself."""
+    draft, label = study.draft(found.failing), study.label(found.failing)
+    both = Question(f"rewritten/{label}", turned(capitalized(draft)))
+    if (yield from study.evidence.fails(both)) or not (yield from study.evidence.surely_passes(both)):
+        return
+    found.written = (ORDER,)
+    if capitalized(draft) == draft:
+        return
+    needed = []
+    for name, other in ((ORDER, turned(draft)), (CAPITALS, capitalized(draft))):
+        if (yield from study.evidence.surely_passes(Question(f"{name}/{label}", other))):
+            needed.append(name)
+    found.written = tuple(needed) or (ORDER, CAPITALS)
 
 
 def _inside(study: Study, found: Refined, part: Part) -> Asking[None]:
@@ -80,6 +106,27 @@ def _stacks(study: Study, found: Refined) -> Asking[None]:
         question = Question(f"stack/{client}", swapped(draft, client))
         fails = yield from study.evidence.fails(question)
         found.stacks[0 if fails else 1].append(client)
+
+
+def _streams(study: Study, found: Refined) -> Asking[None]:
+    """With every other value of `stream`; one of which nothing is known in the end is left out."""
+    assert study.composer is not None
+    told, plain = (
+        (draft.fields or {}).get("stream", ABSENT)
+        for draft in (study.composer.failing, study.composer.passing)
+    )
+    draft = study.draft(found.cause.parts)
+    for value in [one for one in STREAMS if one is not told]:
+        said = "absent" if value is ABSENT else json.dumps(value)
+        if value is plain:
+            found.streams[said] = False
+            continue
+        question = Question(
+            f"stream={said}/{study.label(found.cause.parts)}",
+            study.composer.ordered(draft.with_field(("stream",), value), found.cause.parts),
+        )
+        with suppress(Halted):
+            found.streams[said] = not (yield from study.evidence.surely_passes(question))
 
 
 # --- text ------------------------------------------------------------------------------------------------
@@ -107,7 +154,9 @@ class _Field:
     def draft(self, value: Any) -> Draft:
         base = self.part.does(self.composer.draft(self.beneath))
         if self.part.at:
-            return self.composer.ordered(base.with_field(self.part.at, value))
+            return self.composer.ordered(
+                base.with_field(self.part.at, value), self.beneath | {self.part.name}
+            )
         return Draft(
             base.client, base.route, base.method, base.path, base.headers, value.encode("latin-1", "replace")
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.complaint import reference
 from probes.credentials import made_up_key
-from probes.kinds.reproduction.draft import Draft, written_as
+from probes.kinds.reproduction.draft import CAPITALS, ORDER, Draft, written_as
 from probes.kinds.words import shown
 from probes.model import Reproduce
 from probes.written import as_curl, as_sdk
@@ -29,7 +29,9 @@ def sides(study: Study, result: Result, first: Refined) -> tuple[tuple[str, str]
     assert study.composer is not None
     causes = frozenset[str]().union(*(one.parts for one in result.causes))
     passing = frozenset(study.composer.names) - causes
-    code = as_sdk(told_as(study, study.draft(first.failing)))
+    # An SDK writes its headers its own way.
+    by_writing = first.written or causes & {ORDER, CAPITALS}
+    code = None if by_writing else as_sdk(told_as(study, study.draft(first.failing)))
     return (
         ("fails", f"{_line(study, first.failing)}  (ran: {_ran(study, first.failing)})"),
         ("passes", f"{_line(study, passing)}  (ran: {_ran(study, passing)})"),

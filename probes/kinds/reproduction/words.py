@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from probes.complaint import reference
-from probes.kinds.reproduction.parts import STACK, UA
+from probes.kinds.reproduction.draft import CAPITALS, ORDER
+from probes.kinds.reproduction.parts import METHOD, PATH, QUERY, STACK, UA
+from probes.kinds.reproduction.path import FORMS
 from probes.kinds.words import listed
 from probes.model import Factor
 from probes.twins import wilson
@@ -74,7 +77,10 @@ def factor(study: Study, refined: Refined) -> Factor | None:
 def named(study: Study, refined: Refined) -> str:
     """The cause in a few words, each part with what was found inside of it."""
     whats = [_part(study, refined, name) for name in _sorted(study, refined)]
-    return whats[0] if len(whats) == 1 else f"{listed(whats)}, together only"
+    said = whats[0] if len(whats) == 1 else f"{listed(whats)}, together only"
+    if refined.written:
+        return f"{said}, and that together with {listed(list(refined.written))} alone"
+    return said
 
 
 def _sorted(study: Study, refined: Refined) -> list[str]:
@@ -95,11 +101,15 @@ def _part(study: Study, refined: Refined, name: str) -> str:
         said = f"the {name}"
     elif name == "user agent":
         said = f"the user agent {short(_spelt(study, study.composer.failing.header(UA) or ''))}"
-    elif name in {"path", "query", "method"}:
+    elif name in {PATH, QUERY, METHOD} | FORMS:
         said = _line(study, name)
+    elif name in {ORDER, CAPITALS}:
+        said = _written(study, name)
     if inside:
         return _inside(inside, said, len(part.inside))
-    return _body(refined, said) if part.at is not None else _value(study, name, said)
+    if part.at is not None:
+        return _body(refined, said)
+    return _value(study, name, said) + (_streams(refined) if part.factor is Factor.STREAM else "")
 
 
 _AGENT = " in the user agent"
@@ -116,15 +126,32 @@ def _inside(sets: Sequence[frozenset[str]], said: str, many: int) -> str:
     return f"the {each} in {said}" if agent else f"{each}, of {said}"
 
 
+def _written(study: Study, name: str) -> str:
+    """Of the headers that both requests have; those whose capitals differ."""
+    assert study.composer is not None
+    sides = [
+        {given.lower(): given for given, _ in draft.headers}
+        for draft in (study.composer.failing, study.composer.passing)
+    ]
+    common = [[spelt for low, spelt in one.items() if low in other] for one, other in (sides, sides[::-1])]
+    if name == CAPITALS:
+        common = [[spelt for spelt in one if spelt not in other] for one, other in (common, common[::-1])]
+        common[1] = [sides[1][spelt.lower()] for spelt in common[0]]
+    ours, theirs = (", ".join(names) for names in common)
+    return f"{name}: {ours} instead of {theirs}"
+
+
 def _line(study: Study, name: str) -> str:
     assert study.composer is not None
     failing, passing = study.composer.failing, study.composer.passing
-    if name == "method":
+    if name == METHOD:
         return f"the method {failing.method}"
-    (path, _, query), (plain, _, _) = failing.path.partition("?"), passing.path.partition("?")
-    if name == "query":
-        return f"the query {short(_spelt(study, query))}"
-    return f"the path {short(path)} instead of {short(plain)}{_form(path, plain)}"
+    if name == QUERY:
+        return f"the query {short(_spelt(study, failing.path.partition('?')[2]))}"
+    path, plain = (draft.path.partition("?")[0] for draft in (study.draft(frozenset({name})), passing))
+    if name == PATH:
+        return f"the path {short(path)} instead of {short(plain)}"
+    return f"{name}: {short(path)} instead of {short(plain)}"
 
 
 def _spelt(study: Study, text: str) -> str:
@@ -134,24 +161,23 @@ def _spelt(study: Study, text: str) -> str:
     return text
 
 
-def _form(path: str, plain: str) -> str:
-    forms = {
-        "a doubled slash": "//" in path and "//" not in plain,
-        "a slash at the end": path.endswith("/") and not plain.endswith("/"),
-        "capitals": path.lower() != path and path.lower() == plain.lower(),
-        "a doubled /v1": "/v1/v1" in path and "/v1/v1" not in plain,
-    }
-    found = [form for form, is_there in forms.items() if is_there]
-    return f" ({listed(found)})" if found else ""
-
-
 def _value(study: Study, name: str, said: str) -> str:
     assert study.composer is not None
     fields = study.composer.failing.fields or {}
     key = name.removeprefix("field ")
     if name.startswith("field ") and key in fields and not isinstance(fields[key], (dict, list)):
-        return f"the field {key}: {fields[key]!r}"
+        return f"the field {key}: {json.dumps(fields[key])}"
     return said
+
+
+def _streams(refined: Refined) -> str:
+    """What else `stream` may be, and what comes of that."""
+    said = []
+    for fails, end in ((False, ""), (True, ", too")):
+        values = [value for value, failed in refined.streams.items() if failed is fails]
+        each = ["without it" if value == "absent" else f"with {value}" for value in values]
+        said += [f"it {'fails' if fails else 'passes'} {listed(each)}{end}"] if each else []
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _stack(study: Study, refined: Refined) -> str:
