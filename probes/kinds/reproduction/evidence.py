@@ -77,30 +77,16 @@ class Evidence:
         failing = self._failing
         return Tally(sum(tally.k for tally in failing), sum(tally.n for tally in failing))
 
-    def chance(self, passes: int) -> float:
-        """That a request which the rule is for passes so many times running.
-
-        While nothing that fails has passed: whatever share the rule lets through, of showing none of it in all failures so
-        far and then so many. Later by what was seen, and no less than of a rule that lets many through.
-        """
-        seen = self.matched
-        if seen.k == seen.n:
-            share = passes / (seen.n + passes)
-            return float((1 - share) ** seen.n * share**passes)
-        chance = 1.0
-        for more in range(passes):
-            chance *= (seen.n - seen.k + 1 + more) / (seen.n + 2 + more)
-        return max(chance, SPARED**passes)
-
     @property
     def luck(self) -> float:
         """The chance of a pass for what leads the search; where nothing has passed by luck, that it may is a suspicion."""
         seen = self.matched
-        return (seen.n - seen.k + 1) / (seen.n + 2) if self.intermittent else LIKELY * self.chance(1)
+        return LIKELY * chance(seen, 1) if seen.k == seen.n else (seen.n - seen.k + 1) / (seen.n + 2)
 
     def enough(self, at_most: float) -> int:
         """Passes after which a question counts as passing."""
-        wanted = (passes for passes in range(1, self.wide) if self.chance(passes) <= at_most)
+        seen = self.matched
+        wanted = (passes for passes in range(1, self.wide) if chance(seen, passes) <= at_most)
         return next(wanted, self.wide)
 
     def fails(self, question: Hashable) -> Asking[bool]:
@@ -187,3 +173,18 @@ class Evidence:
         tally.silent = 0
         tally.n += 1
         tally.k += failed
+
+
+def chance(seen: Tally, passes: int) -> float:
+    """That a request which the rule is for passes so many times running. `seen`: of all that are known to fail.
+
+    While nothing that fails has passed: whatever share the rule lets through, of showing none of it in all failures so
+    far and then so many. Later by what was seen, and no less than of a rule that lets many through.
+    """
+    if seen.k == seen.n:
+        share = passes / (seen.n + passes)
+        return float((1 - share) ** seen.n * share**passes)
+    likely = 1.0
+    for more in range(passes):
+        likely *= (seen.n - seen.k + 1 + more) / (seen.n + 2 + more)
+    return max(likely, SPARED**passes)
