@@ -12,6 +12,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
 
+RIGHT, WRONG = 0.95, 0.01
+"""Shares of repetitions: at the least and at the most."""
+
+
+@dataclass
+class Score:
+    right: int = 0
+    wrong: int = 0
+    unsure: int = 0
+    unseen: int = 0
+    """The rule let the request as told through each time."""
+    most: int = 0
+
+    def count(self, outcome: str, asked: int) -> None:
+        setattr(self, outcome, getattr(self, outcome) + 1)
+        self.most = max(self.most, asked)
+
+    @property
+    def seen(self) -> int:
+        return self.right + self.wrong + self.unsure
+
+
 @dataclass
 class Wall:
     """Refuses what `rule` is for, but for a share of it. `gone_after` so many requests it refuses nothing."""

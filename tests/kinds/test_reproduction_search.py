@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, log2
 from random import Random
 
 import pytest
-from planted_walls import Wall, opened, run
+from planted_walls import RIGHT, WRONG, Score, Wall, opened, run
 
 from probes.kinds.reproduction.evidence import BUDGET, WIDE, Evidence, Halted
 from probes.kinds.reproduction.experiment import isolating
@@ -15,8 +14,6 @@ from probes.kinds.reproduction.search import causes, substring, threshold
 
 SEEDS = range(200)
 PARTS = 20
-RIGHT, WRONG = 0.95, 0.01
-"""Shares of repetitions: at the least and at the most."""
 SHARES = [0.0, 0.1, 0.3]
 PLANTED = {
     "single header": [1],
@@ -27,24 +24,10 @@ PLANTED = {
 }
 
 
-@dataclass
-class Score:
-    right: int = 0
-    wrong: int = 0
-    unsure: int = 0
-    unseen: int = 0
-    """The rule let the request as told through each time."""
-    most: int = 0
-
-    def count(self, outcome: str, asked: int) -> None:
-        setattr(self, outcome, getattr(self, outcome) + 1)
-        self.most = max(self.most, asked)
-
-    def check(self, share: float) -> None:
-        of = len(SEEDS) - self.unseen
-        assert self.right >= RIGHT * of, self
-        assert self.wrong <= (WRONG * of if share else 0), self
-        assert self.most <= (WIDE if share else BUDGET), self
+def check(score, share):
+    assert score.right >= RIGHT * score.seen, score
+    assert score.wrong <= (WRONG * score.seen if share else 0), score
+    assert score.most <= (WIDE if share else BUDGET), score
 
 
 def planted(sizes, rng):
@@ -77,7 +60,7 @@ def test_the_planted_parts_are_found(sizes, share):
         if found.halted:
             left = set(found.suspects).union(*(cause.parts for cause in found.causes))
             assert all(one & left for one in sets), "the suspects that are left hold the cause"
-    score.check(share)
+    check(score, share)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.12, 0.2, 0.35, 0.7])
@@ -115,7 +98,7 @@ def test_a_rule_that_lets_some_through_is_still_found(share):
         found = run(isolating(evidence, names), wall)
         right = {cause.parts for cause in found.causes} == {planted_}
         score.count("unsure" if not found.whole else "right" if right else "wrong", wall.asked)
-    score.check(share)
+    check(score, share)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 8, 20, 64])
@@ -165,7 +148,7 @@ def test_a_size_is_found_to_the_byte(share):
             (least - 1, least),
         )
 
-    repeated(share, make).check(share)
+    check(repeated(share, make), share)
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -183,7 +166,7 @@ def test_the_smallest_text_is_found(share):
             (start, end),
         )
 
-    repeated(share, make).check(share)
+    check(repeated(share, make), share)
 
 
 @pytest.mark.parametrize("share", SHARES)

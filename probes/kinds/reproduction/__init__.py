@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 0.5
 """Of a request that is answered at once, for a guess."""
-_IDLE_REQUESTS = 40
+_IDLE_REQUESTS = 55
 """At the most, where a connection is what breaks."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -137,22 +138,24 @@ def encoded(draft: Draft, told: Told) -> bytes:
     """The body: as it was told where nothing in it differs, else in the same spelling of JSON."""
     if draft.fields is None:
         return draft.raw
-    original = as_object(told.body)
+    original, separators, escaped = _spelling(told.body)
     if original is not None and list(original.items()) == list(draft.fields.items()):
         return told.body
-    separators, escaped = _spelling(told.body, original)
     return json.dumps(draft.fields, separators=separators, ensure_ascii=escaped).encode(
         "utf-8", "surrogatepass"
     )
 
 
-def _spelling(body: bytes, fields: Mapping[str, Any] | None) -> tuple[tuple[str, str], bool]:
+@lru_cache(maxsize=1)
+def _spelling(body: bytes) -> tuple[dict[str, Any] | None, tuple[str, str], bool]:
+    """What it holds, and how its JSON is spelt. Kept, since it is asked for at each request made of the same body."""
+    fields = as_object(body)
     for separators in (_COMPACT, _SPACED):
         for escaped in (False, True):
             spelt = json.dumps(fields, separators=separators, ensure_ascii=escaped)
             if spelt.encode("utf-8", "surrogatepass") == body:
-                return separators, escaped
-    return _COMPACT, False
+                return fields, separators, escaped
+    return fields, _COMPACT, False
 
 
 def as_object(body: bytes) -> dict[str, Any] | None:

@@ -16,6 +16,8 @@ BUDGET, WIDE = 60, 150
 """Requests: while everything answers alike each time, and once something did not."""
 SPARED = 0.3
 """Share of its requests that a rule that lets some through is taken to let through at the least."""
+REPEATS = 3
+"""How often what is claimed is shown to fail."""
 _SILENT = 3
 """Answers in a row that say nothing, after which a question is given up."""
 
@@ -25,7 +27,7 @@ Asking = Generator[Hashable, bool | None, T]
 
 
 class Halted(Exception):  # noqa: N818 - not an error: the search ends where it stands
-    """No more can be asked. `reached`: where a search for a threshold stood: what passed, and what is known to fail."""
+    """No more can be asked, or what failed does so no more (`drift`). `reached`: where a search for a threshold stood: what passed, and what is known to fail."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -50,6 +52,8 @@ class Evidence:
     wide: int = WIDE
     spent: int = 0
     tallies: dict[Hashable, Tally] = field(default_factory=dict)
+    implied: set[Hashable] = field(default_factory=set)
+    """Questions that must fail, since less than they ask fails."""
 
     def of(self, question: Hashable) -> Tally:
         return self.tallies.setdefault(question, Tally())
@@ -57,36 +61,32 @@ class Evidence:
     @property
     def intermittent(self) -> bool:
         """Something that fails has passed."""
-        return any(0 < tally.k < tally.n for tally in self.tallies.values())
+        return any(tally.k < tally.n for tally in self._failing)
 
     @property
     def left(self) -> int:
         return (self.wide if self.intermittent else self.budget) - self.spent
 
     @property
+    def _failing(self) -> list[Tally]:
+        return [tally for question, tally in self.tallies.items() if tally.k or question in self.implied]
+
+    @property
     def matched(self) -> Tally:
         """Of all questions that are known to fail."""
-        failing = [tally for tally in self.tallies.values() if tally.k]
+        failing = self._failing
         return Tally(sum(tally.k for tally in failing), sum(tally.n for tally in failing))
 
-    def chance(self, passes: int) -> float:
-        """That a request which the rule is for passes so many times running.
-
-        While nothing that fails has passed: whatever share the rule lets through, of showing none of it in all failures so
-        far and then so many. Later by what was seen, and no less than of a rule that lets many through.
-        """
+    @property
+    def luck(self) -> float:
+        """The chance of a pass for what leads the search; where nothing has passed by luck, that it may is a suspicion."""
         seen = self.matched
-        if seen.k == seen.n:
-            share = passes / (seen.n + passes)
-            return float((1 - share) ** seen.n * share**passes)
-        chance = 1.0
-        for more in range(passes):
-            chance *= (seen.n - seen.k + 1 + more) / (seen.n + 2 + more)
-        return max(chance, SPARED**passes)
+        return LIKELY * chance(seen, 1) if seen.k == seen.n else (seen.n - seen.k + 1) / (seen.n + 2)
 
     def enough(self, at_most: float) -> int:
         """Passes after which a question counts as passing."""
-        wanted = (passes for passes in range(1, self.wide) if self.chance(passes) <= at_most)
+        seen = self.matched
+        wanted = (passes for passes in range(1, self.wide) if chance(seen, passes) <= at_most)
         return next(wanted, self.wide)
 
     def fails(self, question: Hashable) -> Asking[bool]:
@@ -108,13 +108,32 @@ class Evidence:
             return False
         return not (yield from self.still_fails(question))
 
-    def still_fails(self, question: Hashable) -> Asking[bool]:
+    def still_fails(self, question: Hashable, at_most: float = SURE) -> Asking[bool]:
         """Now, whatever it did before. Raises Halted."""
-        tally, wanted = self.of(question), self.enough(SURE)
+        for _ in range(self.enough(at_most)):
+            if (yield from self.fails_now(question)):
+                return True
+        return False
+
+    def fails_now(self, question: Hashable) -> Asking[bool]:
+        """Asked once more. Raises Halted."""
+        tally = self.of(question)
         k, n = tally.k, tally.n
-        while tally.k == k and tally.n - n < wanted:
+        while tally.n == n:
             yield from self.ask(question)
         return tally.k > k
+
+    def unchanged(self, question: Hashable, *, fails: bool) -> Asking[None]:
+        """Raises Halted, also where it is not so any more."""
+        if (yield from self.still_fails(question)) is not fails:
+            raise Halted("drift")
+
+    def shown(self, question: Hashable) -> Asking[Tally]:
+        """What is claimed to fail: several times, and once after all that passed beside it, which else may have passed
+        for the failing being over. Raises Halted.
+        """
+        yield from self.unchanged(question, fails=True)
+        return (yield from self.measure(question, REPEATS))
 
     def holds(self, control: Hashable) -> Asking[bool]:
         """Whether what passes passes still once it was asked so often that luck explains it no longer: where answers
@@ -154,3 +173,18 @@ class Evidence:
         tally.silent = 0
         tally.n += 1
         tally.k += failed
+
+
+def chance(seen: Tally, passes: int) -> float:
+    """That a request which the rule is for passes so many times running. `seen`: of all that are known to fail.
+
+    While nothing that fails has passed: whatever share the rule lets through, of showing none of it in all failures so
+    far and then so many. Later by what was seen, and no less than of a rule that lets many through.
+    """
+    if seen.k == seen.n:
+        share = passes / (seen.n + passes)
+        return float((1 - share) ** seen.n * share**passes)
+    likely = 1.0
+    for more in range(passes):
+        likely *= (seen.n - seen.k + 1 + more) / (seen.n + 2 + more)
+    return max(likely, SPARED**passes)

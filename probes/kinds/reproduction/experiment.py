@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from probes.kinds.reproduction.evidence import Halted
+from probes.kinds.reproduction.evidence import LIKELY, SURE, Halted
 from probes.kinds.reproduction.refine import Refined, refine
 from probes.kinds.reproduction.search import Result, causes
 
@@ -43,10 +43,11 @@ def experiment(study: Study) -> Asking[Found]:
     for cause in found.result.causes:
         found.refined.append((yield from refine(study, cause)))
     try:
-        found.gone = not (yield from evidence.still_fails(every))
-        if not found.gone:
-            yield from evidence.measure(control, evidence.of(control).n + 1)
-            yield from evidence.holds(control)
+        # Where the search met it, it need not be proven once more.
+        drifts = LIKELY if found.result.halted == "drift" else SURE
+        found.gone = not (yield from evidence.still_fails(every, drifts))
+        if not found.gone and not (yield from evidence.fails_now(control)) and evidence.intermittent:
+            yield from evidence.surely_passes(control)
     except Halted as halted:
         # What was proven before stands; that it still holds is not known.
         found.result.halted = found.result.halted or (None if found.result.causes else halted.why)

@@ -12,7 +12,7 @@ from probes.kinds.reproduction.draft import ABSENT, CAPITALS, ORDER, Draft, capi
 from probes.kinds.reproduction.evidence import Halted
 from probes.kinds.reproduction.parts import STACK, is_header
 from probes.kinds.reproduction.plain import STREAMS
-from probes.kinds.reproduction.search import REPEATS, causes, substring, threshold
+from probes.kinds.reproduction.search import causes, substring, threshold
 from probes.kinds.reproduction.study import Question, swapped
 from probes.kinds.reproduction.text import cut, filled, text_of
 from probes.model import Factor
@@ -90,7 +90,7 @@ def _inside(study: Study, found: Refined, part: Part) -> Asking[None]:
     """The same search among what the part is made of, the rest of the cause beneath it."""
     names = [one.name for one in part.inside]
     beneath = found.cause.parts - {part.name}
-    if not (yield from study.evidence.fails(beneath | frozenset(names))):
+    if (yield from study.evidence.surely_passes(beneath | frozenset(names))):
         return
     result = yield from causes(study.evidence, names, beneath)
     if result.causes:
@@ -104,8 +104,8 @@ def _stacks(study: Study, found: Refined) -> Asking[None]:
     draft = study.draft(found.cause.parts)
     for client in study.raw:
         question = Question(f"stack/{client}", swapped(draft, client))
-        fails = yield from study.evidence.fails(question)
-        found.stacks[0 if fails else 1].append(client)
+        passes = yield from study.evidence.surely_passes(question)
+        found.stacks[1 if passes else 0].append(client)
 
 
 def _streams(study: Study, found: Refined) -> Asking[None]:
@@ -174,7 +174,7 @@ def _text(study: Study, found: Refined, part: Part) -> Asking[None]:
     assert study.composer is not None
     held = _Field(study, study.composer, found.cause.parts - {part.name}, part)
     whole = len(text_of(held.value).encode("utf-8", "surrogatepass"))
-    if whole and (yield from study.evidence.fails(held.sized(whole))):
+    if whole and not (yield from study.evidence.surely_passes(held.sized(whole))):
         yield from _size(study, found, held, whole)
         return
     if not study.case.target.owned:
@@ -193,7 +193,7 @@ def _size(study: Study, found: Refined, held: _Field, whole: int) -> Asking[None
     reached = (0, whole)
     try:
         reached = yield from threshold(study.evidence, held.sized, [0], whole)
-        yield from study.evidence.measure(held.sized(reached[1]), REPEATS)
+        yield from study.evidence.shown(held.sized(reached[1]))
     except Halted as halted:
         reached, found.halted = halted.reached or reached, halted.why
     passes, fails = reached
@@ -216,7 +216,7 @@ def _turns(study: Study, found: Refined, held: _Field, value: list[Any]) -> Aski
     _, turns = yield from threshold(study.evidence, first, [0], len(value))
     alone = held.question(f"turn={turns}", value[turns - 1 : turns])
     if turns > 1 and (yield from study.evidence.surely_passes(alone)):
-        yield from study.evidence.measure(first(turns), REPEATS)
+        yield from study.evidence.shown(first(turns))
         found.failing, found.turns = first(turns), turns
         question = first(turns)
         smaller = first(turns - 1)
@@ -231,8 +231,8 @@ def _piece(study: Study, found: Refined, held: _Field, value: Any) -> Asking[Non
     def between(start: int, end: int) -> Question:
         return held.question(f"text={start}-{end}", cut(value, start, end))
 
-    if not text or not (yield from study.evidence.fails(between(0, len(text)))):
+    if not text or (yield from study.evidence.surely_passes(between(0, len(text)))):
         return
     start, end = yield from substring(study.evidence, between, len(text))
-    yield from study.evidence.measure(between(start, end), REPEATS)
+    yield from study.evidence.shown(between(start, end))
     found.failing, found.piece = between(start, end), text[start:end]

@@ -8,17 +8,16 @@ to fail by itself, and each part of it to be needed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from probes.kinds.reproduction.evidence import Halted
+from probes.kinds.reproduction.evidence import LIKELY, Halted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from probes.kinds.reproduction.evidence import Asking, Evidence, Tally
 
-REPEATS = 3
-"""How often what is claimed is shown to fail."""
 _CAUSES = 3
 """Causes, each of which suffices, that are looked for."""
 
@@ -61,14 +60,16 @@ def causes(evidence: Evidence, parts: Sequence[str], background: Parts = frozens
             result.suspects = tuple(pool)
             knew = evidence.intermittent
             found = yield from _minimal(evidence, pool, background, result)
-            seen = yield from evidence.measure(background | found, REPEATS)
+            seen = yield from evidence.shown(background | found)
             if evidence.intermittent and not knew:
                 # It was not yet known how many passes of a part mean that it is needed.
                 found = yield from _needed(evidence, found, background)
-                seen = yield from evidence.measure(background | found, REPEATS)
+                seen = yield from evidence.shown(background | found)
             result.causes.append(Cause(found, seen))
             pool = [part for part in pool if part not in found]
             result.suspects = tuple(pool)
+            if len(result.causes) > 1:
+                yield from evidence.unchanged(background, fails=False)
             without = background | frozenset(pool)
             if not pool or (yield from evidence.surely_passes(without)):
                 result.suspects = ()
@@ -93,6 +94,8 @@ def _minimal(evidence: Evidence, parts: Sequence[str], background: Parts, result
                 high = middle
             else:
                 low = middle
+        if high == len(pool):
+            yield from evidence.unchanged(background | found | set(pool), fails=True)
         found |= {pool[high - 1]}
         pool = pool[: high - 1]
         result.suspects = (*pool, *found)
@@ -110,25 +113,53 @@ def _needed(evidence: Evidence, found: Parts, background: Parts) -> Asking[Parts
 def threshold(
     evidence: Evidence, question: Callable[[int], Hashable], passes: Sequence[int], fails: int
 ) -> Asking[tuple[int, int]]:
-    """The largest value that passes and the smallest that fails, next to each other. A value that passed by luck is
-    found out at the end, and the search goes on from the one before. `passes`: the first is known to, those that follow
-    passed in a search. What is raised where it ends early says how far it came.
+    """The largest value that passes and the smallest that fails, next to each other. `passes`: the first is known to, those
+    that follow passed once. What is raised where it ends early says how far it came.
+
+    Asked is where the limit lies as likely below as above: a failure ends the matter, and a pass may be luck, which is
+    found out as soon as it is the likelier cause of the failures above it.
     """
-    lows, high = list(passes), fails
+    limit = _Limit(passes[0], fails, list(passes[1:]))
     try:
-        while True:
-            while high - lows[-1] > 1:
-                middle = (lows[-1] + high) // 2
-                if (yield from evidence.fails(question(middle))):
-                    high = middle
-                else:
-                    lows.append(middle)
-            if len(lows) == 1 or (yield from evidence.surely_passes(question(lows[-1]))):
-                return lows[-1], high
-            high = lows.pop()
+        while limit.high - limit.low > 1:
+            value = limit.quantile(evidence.luck, 0.5)
+            if value == limit.high - 1 and value in limit.passed:
+                if (yield from evidence.surely_passes(question(value))):
+                    return value, limit.high
+            elif not (yield from evidence.fails_now(question(value))):
+                limit.passed.append(value)
+                continue
+            limit.high = value
+            evidence.implied.update(question(passed) for passed in limit.passed if passed >= value)
     except Halted as halted:
-        halted.reached = lows[-1], high
+        halted.reached = limit.quantile(evidence.luck, LIKELY) - 1, limit.high
         raise
+    return limit.low, limit.high
+
+
+@dataclass
+class _Limit:
+    """What is known of the smallest value that fails: it is above `low` and at most `high`. `passed`: values, one for each
+    time.
+    """
+
+    low: int
+    high: int
+    passed: list[int]
+
+    def quantile(self, chance: float, share: float) -> int:
+        """The value that the limit is at most with that probability. `chance`: of one pass that was luck."""
+        edges = [self.low, *sorted(value for value in set(self.passed) if value < self.high), self.high]
+        pieces = [
+            (low, high, chance ** sum(low < value < self.high and value >= high for value in self.passed))
+            for low, high in pairwise(edges)
+        ]
+        left = share * sum((high - low) * weight for low, high, weight in pieces)
+        for low, high, weight in pieces:
+            if left <= (high - low) * weight:
+                return min(max(low + round(left / weight), self.low + 1), self.high - 1)
+            left -= (high - low) * weight
+        return self.high - 1
 
 
 def substring(
@@ -143,7 +174,7 @@ def substring(
         return question(end - many, end)
 
     passes, many = [0], 1
-    while many < end and not (yield from evidence.fails(last(many))):
+    while many < end and not (yield from evidence.fails_now(last(many))):
         passes, many = [*passes, many], 2 * many
     _, kept = yield from threshold(evidence, last, passes, min(many, end))
     return end - kept, end

@@ -30,6 +30,7 @@ _WHY = {
     "paused": "the server asked for a pause",
     "silent": "what came back said nothing of the question",
     "unavailable": "two requests in a row got no first byte",
+    "drift": "what failed at first did so no more",
     "interrupted": "it was interrupted",
     "not_recorded": "the stored run does not hold it",
 }
