@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from probes import clients
 from probes.allowance import Allowance
 from probes.attempts import attempts, pauses
 from probes.attribution import attribute
+from probes.circumstances import Circumstances
 from probes.endings import SILENT, broke
 from probes.model import Call, Called, Case, NotSent, Timeline, call_id, unsent
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from probes.budget import Governor
+    from probes.circumstances import Under
     from probes.clock import Clock
     from probes.credentials import Secrets
     from probes.model import Exchange, Planned, Route, Sink, Trial
@@ -49,6 +52,7 @@ class Bench:
     stop: Stop
     output_cap: OutputCap
     today: date
+    nonce: str = field(default_factory=token_hex)
 
 
 class Live:
@@ -63,6 +67,7 @@ class Live:
         self._lock = threading.Lock()
         self._silent, self._patience = 0, patience
         self._allowance = Allowance(case, bench.clock)
+        self._circumstances = Circumstances(bench.nonce, case.target.limits.concurrency)
         self.calls: list[Call] = []
 
     def close(self) -> None:
@@ -70,14 +75,14 @@ class Live:
 
     def __call__(self, planned: Sequence[Planned]) -> list[Call]:
         why = self._refusal()
-        bought = (
-            [why] * len(planned) if why else self._bench.governor.reserve([trial for trial, _ in planned])
-        )
+        step = self._circumstances.salted(planned)
+        trials = [trial for (trial, _), _ in step]
+        bought = [why] * len(step) if why else self._bench.governor.reserve(trials)
         jobs = [
-            _Job(self, trial, repeat, len(planned))
+            _Job(self, trial, repeat, under)
             if refused is None
-            else self._unsent(trial, repeat, refused, affords=self._affords(refused, trial, planned))
-            for (trial, repeat), refused in zip(planned, bought, strict=True)
+            else self._unsent(trial, repeat, refused, affords=self._affords(refused, trial, trials))
+            for ((trial, repeat), under), refused in zip(step, bought, strict=True)
         ]
         threads = [job for job in jobs if isinstance(job, _Job)]
         for job in threads:
@@ -113,13 +118,13 @@ class Live:
             self.calls.append(call)
         self._bench.emit(Called(call))
 
-    def admit(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
+    def admit(self, trial: Trial, repeat: int, planned_at: float, under: Under) -> Call:
         """Wait for the trial's start and its admission, then send it; again where only the probe's own parameters were refused."""
         bench = self._bench
         bench.stop.wait(bench.clock.machine(planned_at - bench.clock.now()))
         with bench.output_cap.turn(trial) as named:
             sent = named if bench.governor.swap(trial, named) else trial
-            call = self._admitted(sent, repeat, planned_at, together)
+            call = self._admitted(sent, repeat, planned_at, under)
             for lesson in range(_LESSONS):
                 if not bench.output_cap.learns(sent, call):
                     break
@@ -128,10 +133,10 @@ class Live:
                 if refused is not None:
                     break
                 self._note(self._relabelled(call, lesson))
-                call = self._admitted(sent, repeat, bench.clock.now(), together)
+                call = self._admitted(sent, repeat, bench.clock.now(), under)
             return call
 
-    def _admitted(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
+    def _admitted(self, trial: Trial, repeat: int, planned_at: float, under: Under) -> Call:
         bench = self._bench
         left = self._allowance.left()
         with bench.governor.admitted(trial, None if left is None else bench.clock.now() + left) as why:
@@ -140,7 +145,7 @@ class Live:
             if not self._allowance.enough(self._asked(trial)):
                 bench.governor.give_back(trial)
                 return self._unsent(trial, repeat, NotSent.BUDGET, self._allowance.used_up)
-            call = self._send(trial, repeat, planned_at, together)
+            call = self._send(trial, repeat, planned_at, under)
             bench.governor.settle(trial, call)
             return call
 
@@ -151,7 +156,7 @@ class Live:
         exchanges = tuple(replace(e, id=f"{name}/{hop}") for hop, e in enumerate(call.exchanges))
         return replace(call, id=name, trial=replace(call.trial, label=label), exchanges=exchanges)
 
-    def _send(self, trial: Trial, repeat: int, planned_at: float, together: int) -> Call:
+    def _send(self, trial: Trial, repeat: int, planned_at: float, under: Under) -> Call:
         bench, limits, deadline = self._bench, self._case.target.limits, self._deadline(trial)
         with bench.stop.listening() as on_stop, ExitStack() as fresh:
             session = self._session(trial, fresh)
@@ -162,6 +167,7 @@ class Live:
                 on_stop=on_stop,
                 may_go_on=bench.governor.hops(attempts(trial)),
             )
+            known = self._circumstances.begin(trial, under) | {"deadline": round(deadline, 6)}
             started = datetime.now(UTC)
             outcome = session.send(trial, sending)
         name = call_id(self._case, trial.label, repeat)
@@ -173,13 +179,7 @@ class Live:
             exchanges=tuple(_settled(e, f"{name}/{hop}") for hop, e in enumerate(outcome.exchanges)),
             returned=outcome.returned,
             raised=outcome.raised,
-            conditions={
-                "session": trial.session or "fresh",
-                "concurrency": together,
-                "resolution": RESOLUTION / bench.clock.scale,
-                "deadline": round(deadline, 6),
-                **({"retries": "the SDK's own"} if trial.retries else {}),
-            },
+            conditions={**known, "resolution": RESOLUTION / bench.clock.scale},
             own_lag=round(max(lag, 0.0), 6),
             started=started,
         )
@@ -193,7 +193,7 @@ class Live:
             )
             for e, echo in zip(call.exchanges, echoes, strict=True)
         )
-        ours = {"ended_by_probe": call.ended_by_probe} if call.ended_by_probe is not None else {}
+        ours = self._circumstances.end(call)
         return replace(call, exchanges=attributed, conditions={**call.conditions, **ours})
 
     def _asked(self, trial: Trial) -> float:
@@ -207,11 +207,11 @@ class Live:
         overran = why is NotSent.BUDGET and self._bench.governor.overran
         return replace(call, conditions={**call.conditions, "overran": True}) if overran else call
 
-    def _affords(self, why: NotSent, trial: Trial, planned: Sequence[Planned]) -> int | None:
+    def _affords(self, why: NotSent, trial: Trial, planned: Sequence[Trial]) -> int | None:
         """The output cap that the budget bears for a trial, and for those that are bought with it."""
         if why is not NotSent.BUDGET:
             return None
-        together = [other for other, _ in planned if trial.pair is not None and other.pair == trial.pair]
+        together = [other for other in planned if trial.pair is not None and other.pair == trial.pair]
         return self._bench.governor.most(together or [trial])
 
     def _deadline(self, trial: Trial) -> float:
@@ -274,12 +274,12 @@ def _settled(exchange: Exchange, name: str) -> Exchange:
 class _Job(threading.Thread):
     """One trial on a thread of its own, which does not hold the process back."""
 
-    def __init__(self, live: Live, trial: Trial, repeat: int, together: int) -> None:
+    def __init__(self, live: Live, trial: Trial, repeat: int, under: Under) -> None:
         super().__init__(name=trial.label, daemon=True)
         self.trial = trial
         self._live = live
         self._repeat = repeat
-        self._together = together
+        self._under = under
         self._call: Call | None = None
         self._error: BaseException | None = None
         self._due = 0.0
@@ -290,7 +290,7 @@ class _Job(threading.Thread):
 
     def run(self) -> None:
         try:
-            self._call = self._live.admit(self.trial, self._repeat, self._due, self._together)
+            self._call = self._live.admit(self.trial, self._repeat, self._due, self._under)
         except BaseException as error:  # noqa: BLE001 - not swallowed: the lane raises it
             self._error = error
 

@@ -32,7 +32,7 @@ LAYERS = {
     "what an answer means": "handshakes samples sampling endings streams arrivals deaths instances inner_names shared_cache wait_hints attribution twins redirects next_tests classify",
     "how it is asked": "allowance attempts ledger costs pace budget stop output_cap clients written lab imports",
     "questions": "kinds",
-    "a run": "redirected passive reproducers bill bundles routed suite live runner recorded document rejudge store stored memory recall conduct calibration demo",
+    "a run": "redirected passive reproducers bill bundles routed suite circumstances live runner recorded document rejudge store stored memory recall conduct calibration demo",
     "before and after": "change repro",
     "the canary": "alerts watch marks during",
     "whether files are right": "schemas checkup starter",

@@ -19,6 +19,7 @@ from probes.refusals import must_pass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Sequence
+    from random import Random
 
     from probes.model import Call, Case, Finding, Flow
 
@@ -90,7 +91,7 @@ def asked_for(
             case.route,
             ask,
             deadline=case.params.get("deadline"),
-            salt=f"{rng.getrandbits(48):012x}",
+            salt=_salt(rng),
         )
         for client in sorted(case.clients, key=lambda client: not must_pass(client, case.target))
     ]
@@ -101,38 +102,44 @@ def asked_for(
         batch = trials[first : first + most]
         came = yield batch
         if all(map(_broke, came)):
-            came = came + (yield [replace(trial, start=MOMENT) for trial in batch])
+            came = came + (yield [replace(trial, start=MOMENT, salt=_salt(rng)) for trial in batch])
         calls = calls + came
         if max(map(_took, calls)) > patience or all(map(_unanswered, calls)):
             break
     if all(map(_unanswered, calls)):
         return calls
-    calls = yield from _again(calls)
-    return (yield from _repeated(calls, int(case.params.get("repeats", 1)), most))
+    calls = yield from _again(calls, rng)
+    return (yield from _repeated(calls, int(case.params.get("repeats", 1)), most, rng))
+
+
+def _salt(rng: Random) -> str:
+    return f"{rng.getrandbits(48):012x}"
 
 
 def _repeated(
-    calls: list[Call], repeats: int, most: int
+    calls: list[Call], repeats: int, most: int, rng: Random
 ) -> Generator[Sequence[Trial], list[Call], list[Call]]:
-    """Round after round, each as it was asked the first time, until the budget or the time is used up."""
+    """Round after round, each as it was asked the first time but for its salt, so that none finds another's prompt in a
+    cache; until the budget or the time is used up.
+    """
     good = {call.trial.label: call.trial for call in calls if is_good(call)}
     trials = list(good.values())
     for _ in range(repeats - 1):
         for first in range(0, len(trials), most):
-            came = yield trials[first : first + most]
+            came = yield [replace(trial, salt=_salt(rng)) for trial in trials[first : first + most]]
             calls = calls + but_out_of_budget(came)
             if any(call.not_sent is not None for call in came):
                 return calls
     return calls
 
 
-def _again(calls: list[Call]) -> Generator[Sequence[Trial], list[Call], list[Call]]:
+def _again(calls: list[Call], rng: Random) -> Generator[Sequence[Trial], list[Call], list[Call]]:
     """What failed, until each was asked three times; what had no connection a moment later."""
     failed = {c.trial.label: c for c in calls if _worth_repeating(c)}
     for _ in range(AGAIN):
         times = Counter(call.trial.label for call in calls)
         left = [
-            replace(call.trial, start=MOMENT if _broke(call) else 0.0)
+            replace(call.trial, start=MOMENT if _broke(call) else 0.0, salt=_salt(rng))
             for label, call in failed.items()
             if times[label] <= AGAIN
         ]
