@@ -105,7 +105,7 @@ _WHY = {
     NotSent.BUDGET: "the budget is used up",
     NotSent.PAUSED: "the server asked for a longer pause than a run waits",
     NotSent.UNAVAILABLE: "two requests in a row got no first byte",
-    NotSent.NOT_OWNED: "the target is not marked as owned",
+    NotSent.NOT_OWNED: "the target is not marked as owned (owned: true, --owned)",
     NotSent.INTERRUPTED: "the run was interrupted",
     NotSent.NOT_RECORDED: "the stored run does not hold it",
 }
@@ -113,7 +113,7 @@ _DO = {
     NotSent.BUDGET: "Raise the target's budget, or run fewer cases at a time.",
     NotSent.PAUSED: "Run again after the time that the server named in Retry-After.",
     NotSent.UNAVAILABLE: "Find out why nothing answers first; the other findings of this run say how far it got.",
-    NotSent.NOT_OWNED: "Mark the target as owned if it is yours.",
+    NotSent.NOT_OWNED: "Mark the target as owned if it is yours: owned: true in its file, or --owned.",
     NotSent.INTERRUPTED: "Run it again and let it end.",
     NotSent.NOT_RECORDED: "Run it against the server again; what was stored does not answer this question.",
 }

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from probes.model import Layer, Verdict
+from probes.model import Layer, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -147,6 +147,22 @@ def tagged(finding: Finding) -> str:
     return " · ".join(part for part in (finding.code, str(layer), made if layer else "") if part)
 
 
+_UNPROVEN = {
+    Reason.BUDGET: "the budget was used up before it was known",
+    Reason.PAUSED: "the server asked for a pause",
+    Reason.UNAVAILABLE: "it could not be reached from here",
+    Reason.NOT_OWNED: "the target is not marked as owned (owned: true, --owned)",
+    Reason.INTERRUPTED: "it was interrupted",
+    Reason.NOT_RECORDED: "the stored run does not hold what it takes",
+    Reason.BLOCKED: "what was asked did not get through, so there is nothing to compare",
+    Reason.TAINTED: "the probe itself was late or in its own way",
+    Reason.MIXED: "the answers do not agree with each other",
+    Reason.STOPPED_EARLY: "it ended before enough was seen",
+    Reason.DRIFT: "what it is compared with changed meanwhile",
+    Reason.TOO_FEW: "too few answers to tell",
+}
+
+
 def rows(finding: Finding) -> Iterator[tuple[str, str]]:
     """(label, text) in the order a person asks: seen, because, so, do, next."""
     if finding.verdict is Verdict.PASS:
@@ -154,7 +170,7 @@ def rows(finding: Finding) -> Iterator[tuple[str, str]]:
         return
     yield from _counted(finding)
     if finding.reason is not None:
-        yield "unproven", f"{finding.reason.replace('_', ' ')}"
+        yield "unproven", _UNPROVEN[finding.reason]
     if finding.factor is not None:
         sure = f", confidence {finding.confidence}" if finding.confidence else ""
         others = (

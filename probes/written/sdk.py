@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -166,19 +167,22 @@ def _python(call: _Call, told: Told) -> str:
     made = f"client.{call.method.name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
     streamed = call.body.get("stream") is True
     shown = f"for event in {made}:\n    print(event)\n" if streamed else f"print({made})\n"
-    code = f"client = {_client(call, name)}\n\n{shown}"
+    code = f"client = {_client(call, name)}\n\ntry:\n{indent(shown, '    ')}{_STATUS}"
     needs = "import os\n" if "os.environ[" in code else ""
     needs += "from urllib.parse import unquote_plus\n" if "unquote_plus(" in code else ""
     needs += "\n" if needs else ""
-    return f"{_head(told, call)}{needs}from {call.api} import {name}\n\n{code}"
+    return f"{_head(told, call)}{needs}from {call.api} import {name}, APIStatusError\n\n{code}"
+
+
+_STATUS = "except APIStatusError as refused:\n    print('HTTP', refused.status_code)\n    raise\n"
+"""Of an answer that is a page the SDK says no status."""
 
 
 def _head(told: Told, call: _Call) -> str:
-    """How it is run with the version that was told."""
+    """How it is run, with the version that was told."""
     known, said = version(told, "python"), _limits(told, "#")
-    if known is None or known.api != call.api:
-        return said
-    return f"{said}# uv run --with {call.api}=={known.number}{_older(known)} python FILE\n"
+    exact = f"=={known.number}{_older(known)}" if known is not None and known.api == call.api else ""
+    return f"{said}# uv run --with {call.api}{exact} python FILE\n"
 
 
 def _limits(told: Told, mark: str) -> str:
@@ -253,8 +257,8 @@ def _node(call: _Call, told: Told) -> str:
         else f"console.log({made})"
     )
     known = version(told, "node")
-    head = _limits(told, "//")
-    head += f"// npm install {module}@{known.number}\n" if known is not None and known.api == call.api else ""
+    exact = f"@{known.number}" if known is not None and known.api == call.api else ""
+    head = f"{_limits(told, '//')}// npm install {module}{exact}\n"
     return f"{head}import {name} from '{module}'\n\nconst client = new {name}({{ {', '.join(given)} }})\n{shown}\n"
 
 

@@ -148,8 +148,8 @@ def test_a_secret_in_the_path_is_a_variable(tmp_path):
 VERSIONS = {
     "an old one of Python": ("OpenAI/Python 1.40.0", "# uv run --with openai==1.40.0 --with 'httpx<0.28' python FILE"),
     "a newer one of Python": ("AsyncOpenAI/Python 2.54.0", "# uv run --with openai==2.54.0 python FILE"),
-    "another API's": ("Anthropic/Python 0.39.0", "from openai import OpenAI"),
-    "somebody's": ("OpenAI/Python 1.", "from openai import OpenAI"),
+    "another API's": ("Anthropic/Python 0.39.0", "# uv run --with openai python FILE"),
+    "somebody's": ("OpenAI/Python 1.", "# uv run --with openai python FILE"),
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import evidence, times
 from probes.kinds.reproduction.study import TOLD
-from probes.kinds.words import named, shown
+from probes.kinds.words import listed, named, shown
 from probes.model import Confidence, Finding, Layer, NotSent, Observed, Reason, Verdict
 from probes.twins import wilson
 
@@ -23,9 +23,12 @@ _ALIKE = (
     "not the request: every other way to ask the same endpoint fails alike, so it is the network that is asked from, "
     "the key, or everybody"
 )
-_OTHER = "no control passes: what came back beside it is another failure, which says nothing of the request"
+_OTHER = "there is nothing to compare it with: what came back to other requests is another failure, which says nothing of this one"
 
-_ONCE = "no control holds: what passed beside it did not pass again, or not as the same bytes; it may come and go, or hang on the key"
+_ONCE = (
+    "there is nothing to compare it with: what passed beside it did not pass again, or not as the same bytes; it may come and "
+    "go, or hang on the key"
+)
 
 
 def source(study: Study) -> Finding:
@@ -40,7 +43,7 @@ def source(study: Study) -> Finding:
     title, said, more = _in_words(study, tally, passed, api=api)
     rows = (
         (OUTCOME, f"{REPRODUCED} {words.score(study.evidence.matched)}" if api else f"{CANNOT}: {said}"),
-        ("seen", f"as told: {shown(failed)}; {words.score(tally)} requests of {_kinds(study)} kinds {'fail so' if mixed else 'alike'}"),
+        ("seen", f"as told: {shown(failed)}; {words.score(tally)} requests failed so, {_ways(study)}"),
         ("because", said),
         *([("rate", f"it fails {words.rate(tally)}")] if mixed else []),
         *named(failed),
@@ -101,8 +104,15 @@ def _as_told(call: Call) -> bool:
     return call.trial.label.partition("/")[0] == TOLD
 
 
-def _kinds(study: Study) -> int:
-    return len({call.trial.label for call in study.every})
+def _ways(study: Study) -> str:
+    """What was asked beside the request as told."""
+    others = [call.trial for call in study.every if not _as_told(call)]
+    if not others:
+        return "all of them as told"
+    clients = list(dict.fromkeys(one.client for one in others))
+    routes = list(dict.fromkeys(one.route for one in others))
+    over = f" over the routes {listed(routes)}" if len(routes) > 1 else ""
+    return f"as told and as plain requests to the same endpoint through {listed(clients)}{over}"
 
 
 def _failed(study: Study) -> Exchange | None:

@@ -209,8 +209,8 @@ def _body(refined: Refined, said: str) -> str:
         return f"text in the {said}: {short(refined.piece)} suffices"
     if refined.opaque is not None:
         return (
-            f"the content of the {said}: neutral text of the same size passes (not taken apart, since the target is not "
-            "marked as owned)"
+            f"the content of the {said}: neutral text of the same size passes (which words of it was not asked, since the "
+            "target is not marked as owned; --owned says that it is yours)"
         )
     return f"something in the {said}"
 
