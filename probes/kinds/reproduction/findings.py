@@ -9,6 +9,7 @@ from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
+from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import PROOF, because, changed, evidence, rated, seen, times
 from probes.kinds.reproduction.sides import reproduced, sides
@@ -207,11 +208,14 @@ def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str,
     small, plain = study.failed(refined.failing) or failed, study.passed(frozenset())
     names = [name.removeprefix("header ") for name in refined.cause.parts if name.startswith("header ")]
     names += ["user-agent"] * any("user agent" in name for name in refined.cause.parts)
+    if FAMILY in refined.cause.parts:
+        return (_OTHER_ADDRESSES,)
     if plain is None or len(names) != len(refined.cause.parts):
         return ()
     return (*confounders(plain, small, names), *_rewritten(study, refined.failing, small))
 
 
+_OTHER_ADDRESSES = "with the family the address that asks and the one that answers are others, too; each may have rules of its own"
 _THEIR_OWN = (
     "its client writes the headers in an order or in capitals of its own, so those could not be varied"
 )
@@ -219,7 +223,7 @@ _THEIR_OWN = (
 
 def _rewritten(study: Study, question: Any, sent: Exchange) -> tuple[str, ...]:
     """Where the headers were not written as they were to be."""
-    two = str(sent.conditions.get("http_version", "")).startswith("2")
+    two = sent.conditions.get("http_version") == "HTTP/2"
     asked, seen = (
         [name.lower() if two else name for name, _ in headers if name.lower() != "host"]
         for headers in (study.draft(question).headers, sent.request.headers)

@@ -16,6 +16,8 @@ from probes.kinds.reproduction.draft import (
     written_like,
 )
 from probes.kinds.reproduction.failure import failure
+from probes.kinds.reproduction.family import base, other, spoken
+from probes.kinds.reproduction.key import with_made_up_key
 from probes.kinds.reproduction.parts import differences
 from probes.kinds.reproduction.path import plain_path, with_version
 from probes.kinds.reproduction.plain import agent_of, plainly, streamed
@@ -59,6 +61,8 @@ def opened(study: Study) -> Asks:
             yield from _until_it_fails(study, found, other, 1)
             if found.failing is not None or found.why is not None:
                 break
+    if study.failure is None and found.why is None:
+        yield from _over_the_other_family(study, found)
     if found.failing is not None and found.why is None:
         yield from _below_the_sdk(study, found)
     if found.failing is not None and found.why is None and found.same_bytes is not False:
@@ -124,6 +128,20 @@ def _others(study: Study, draft: Draft) -> Iterator[str]:
         yield from (name for name in study.raw if name != draft.client)
 
 
+def _over_the_other_family(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], None]:
+    """Once, where it passes over the one. That no connection comes about says more of the network here than of theirs."""
+    last = study.every[-1].last if study.every else None
+    draft = other(study, found.told.draft, last)
+    if draft is None:
+        return
+    question = Question(f"as_told/{draft.route}", draft)
+    call = yield from study.ask(question)
+    met = failure(call, study.told.seen) if spoken(call.last) is not None else None
+    study.count(question, met is not None if spoken(call.last) is not None else None)
+    if met is not None:
+        study.failure, found.failing = met, question
+
+
 def _below_the_sdk(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], None]:
     """What an SDK sent, sent again by a plain client, of which single parts can be changed."""
     assert found.failing is not None
@@ -172,6 +190,10 @@ def _without_the_key(study: Study, found: Opening) -> Generator[Sequence[Trial],
 def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     """The nearest first: its headers are written like those of the one that fails."""
     case, names = study.case, study.raw
+    met = next((call.last for call in study.every if study.says(call)), None)
+    elsewhere = other(study, failing, met)
+    if elsewhere is not None and base(failing.route) != failing.route:
+        yield elsewhere  # where it passed
     plain = "curl" if "curl" in names else names[0]
     for draft in _plain(case, failing, plain):
         yield written_like(draft, failing.headers, failing.headers)
@@ -183,8 +205,10 @@ def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     for client in case.clients:
         if client.kind in SDKS and client.mode == "sync" and client.api == case.target.api:
             yield replace(plainly(case, failing, plain), client=client.name)
+    if elsewhere is not None:
+        yield elsewhere
     for route in case.target.routes:
-        if route != failing.route:
+        if base(route) == route != failing.route:
             yield replace(failing, route=route)
 
 
@@ -201,17 +225,21 @@ def _plain(case: Case, failing: Draft, client: str) -> Iterator[Draft]:
 
 def _all_alike(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], None]:
     """The request as told and the nearest plain one in turns, so that no single answer is believed; more often
-    where something passed.
+    where something passed. Before an answer that is not the API's own, once with a made-up key, and again where that passes.
     """
     assert found.failing is not None
     assert study.failure is not None
     nearest = Question(f"{PLAIN}/0", next(candidates(study, found.failing.draft)))
     some = study.failure.before_api and any(study.says(call) is False for call in study.every)
-    for question in (found.failing, nearest) * (int(study.case.params["repeats"]) if some else _FEW - 1):
+    asked = [found.failing, nearest] * (int(study.case.params["repeats"]) if some else _FEW - 1)
+    keyed = with_made_up_key(study, nearest.draft) if study.failure.before_api and not some else None
+    for question in ([keyed] if keyed is not None else []) + asked:
         call = yield from study.ask(question)
         if call.not_sent is not None:
             return
         study.count(question, study.failure.says(call))
+    if keyed is not None and study.passed(keyed) is not None:
+        study.count(keyed, study.failure.says((yield from study.ask(keyed))))
 
 
 def _passes(study: Study, found: Opening, question: Question) -> Tried:

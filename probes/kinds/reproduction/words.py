@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from probes.complaint import reference
 from probes.kinds.reproduction.draft import CAPITALS, ORDER
-from probes.kinds.reproduction.parts import METHOD, PATH, QUERY, STACK, UA
+from probes.kinds.reproduction.family import spoken
+from probes.kinds.reproduction.parts import FAMILY, METHOD, PATH, QUERY, STACK, UA
 from probes.kinds.reproduction.path import FORMS
 from probes.kinds.words import listed
 from probes.model import Factor
@@ -95,6 +96,9 @@ def _part(study: Study, refined: Refined, name: str) -> str:
     said = "the user agent" if name == "user agent" else name
     if name == STACK:
         return _stack(study, refined)
+    if name == FAMILY:
+        fails, passes = (spoken(one) for one in (study.failed(refined.failing), study.passed(frozenset())))
+        return f"the IP family: it fails over IPv{fails}, and passes over IPv{passes}"
     if name.startswith("header ") and (value := study.composer.failing.header(name.removeprefix("header "))):
         said = f"the header {name.removeprefix('header ')}: {short(_spelt(study, value))}"
     elif name.startswith("headers "):
