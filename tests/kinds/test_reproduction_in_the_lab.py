@@ -235,9 +235,18 @@ ROWS = {
         ("cut-clean",), code="stream.truncated", factor=Factor.STREAM, body=body(stream=True), verdict=Verdict.FAIL, confidence=None,
         says={"seen": "(stream.truncated)", "customer": "its answer began, and then it broke off", "rule": "compare its age and its last silence"},
     ),
-    "one that hangs": Row(
-        (refusing(body_contains="Hi there", do=Do(end="hang")),), word="REPRODUCED", code="timeout.first_byte", verdict=Verdict.INCONCLUSIVE,
-        confidence="low", says={"because": "two requests in a row got no first byte", "seen": "let pass", "customer": "time limit"},
+    "a text that hangs": Row(
+        (refusing(body_contains="Hi there", do=Do(end="hang")),), word="REPRODUCED 3 of 3", code="timeout.first_byte",
+        confidence="medium",
+        says={"because": "not narrowed further: waiting for answers that don't come", "seen": "let pass", "customer": "time limit"},
+    ),
+    "a header that hangs": Row(
+        (refusing(headers=(header("x-request-source"),), do=Do(end="hang")),), word="REPRODUCED 3 of 3", code="timeout.first_byte",
+        confidence="medium", says={"because": "the header x-request-source: 'batch'", "rule": "the first that waited"}, calls=50,
+    ),
+    "everything hangs": Row(
+        (refusing(do=Do(end="hang")),), word="CANNOT: it fails here, too", code="timeout.first_byte", verdict=Verdict.INCONCLUSIVE,
+        confidence="low", says={"because": "two requests in a row got no first byte"}, calls=2,
     ),
     "nothing listens": Row(
         (), word="CANNOT: it fails here, too", code="unreachable.connect", verdict=Verdict.INCONCLUSIVE, confidence="low", calls=2,

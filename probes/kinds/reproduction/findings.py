@@ -13,6 +13,7 @@ from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import PROOF, because, changed, evidence, rated, seen, times
 from probes.kinds.reproduction.sides import reproduced, sides
+from probes.kinds.reproduction.study import unanswered
 from probes.kinds.words import named
 from probes.model import Confidence, Factor, Finding, Layer, Observed, Reason, Verdict, WhoActs
 from probes.twins import confounders
@@ -57,7 +58,7 @@ def isolated(study: Study, found: Found) -> Finding:
         "control": passed.id if passed is not None else None,
         "variant": failed.id,
         "confounders": _confounders(study, first, failed),
-        "title": f"Reproduced: what makes it fail is {' or, by itself, '.join(causes)}",
+        "title": f"Reproduced: what {_does(failed)} is {' or, by itself, '.join(causes)}",
         "confidence": _confidence(study, found),
         "evidence": evidence(study),
         "reproduce": reproduced(study, first.failing),
@@ -77,6 +78,13 @@ def isolated(study: Study, found: Found) -> Finding:
     return replace(
         found_so, **_to_do(study, found_so, failed, rows, list(zip(found.refined, causes, strict=True)))
     )
+
+
+def _does(failed: Exchange) -> str:
+    end = failed.timeline.end
+    if failed.status is None and end is not None and _code(failed, None) == "timeout.first_byte":
+        return f"leaves it without an answer for {end:.0f} s"
+    return "makes it fail"
 
 
 def _to_do(
@@ -134,7 +142,7 @@ def unfinished(study: Study, found: Found) -> Finding:
     )  # fmt: skip
 
 
-_REASONS = dict.fromkeys(("tokens", "money", "tokens or money"), Reason.BUDGET)
+_REASONS = dict.fromkeys(("tokens", "money", "tokens or money", "time"), Reason.BUDGET)
 _LEFT_OPEN = "Look up these times in the logs of the edge and of the servers; the cause is among the suspects that are left."
 _LARGER = 120
 """Requests, twice what is asked by default."""
@@ -198,8 +206,8 @@ def _confidence(study: Study, found: Found) -> Confidence:
     stack = any(
         known[name].factor is Factor.TLS for one in found.result.causes for name in one.parts if name in known
     )
-    halted = any(one.halted for one in found.refined)
-    return Confidence.MEDIUM if study.evidence.intermittent or stack or halted else Confidence.HIGH
+    unsure = any(one.halted for one in found.refined) or any(map(unanswered, study.every))
+    return Confidence.MEDIUM if study.evidence.intermittent or stack or unsure else Confidence.HIGH
 
 
 def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str, ...]:

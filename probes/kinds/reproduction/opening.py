@@ -21,7 +21,17 @@ from probes.kinds.reproduction.key import with_made_up_key
 from probes.kinds.reproduction.parts import differences
 from probes.kinds.reproduction.path import plain_path, with_version
 from probes.kinds.reproduction.plain import agent_of, plainly, streamed
-from probes.kinds.reproduction.study import KEYS, PLAIN, RAW, SDKS, TOLD, Question, Study, without_key
+from probes.kinds.reproduction.study import (
+    KEYS,
+    PLAIN,
+    RAW,
+    SDKS,
+    TOLD,
+    Question,
+    Study,
+    unanswered,
+    without_key,
+)
 from probes.model import NotSent
 
 if TYPE_CHECKING:
@@ -288,8 +298,11 @@ def _in_turns(study: Study, found: Opening) -> Generator[Sequence[Trial], list[C
     assert study.composer is not None
     assert study.failure is not None
     every = frozenset(study.composer.names)
-    slow = any((call.last.timeline.end or 0.0) > _SLOW for call in study.of_question(every) if call.last)
+    told = study.of_question(every)
+    slow = any((call.last.timeline.end or 0.0) > _SLOW for call in told if call.last)
     times = _FEW if slow else int(study.case.params["repeats"])
+    if any(map(unanswered, told)):
+        times = _FEW - 1  # each costs a deadline
     asked = dict.fromkeys((every, frozenset[str]()), 0)
     while asked:
         for question in list(asked):

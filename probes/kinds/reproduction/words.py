@@ -29,6 +29,7 @@ _WHY = {
     "money": "the budget of money (--max-usd) is used up",
     "tokens or money": "the budget of tokens (--max-tokens-total) or of money (--max-usd) is used up",
     "paused": "the server asked for a pause",
+    "time": "waiting for answers that don't come took five minutes, as long as one case may",
     "silent": "what came back said nothing of the question",
     "unavailable": "two requests in a row got no first byte",
     "interrupted": "it was interrupted",
