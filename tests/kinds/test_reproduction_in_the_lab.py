@@ -6,6 +6,7 @@ import json
 import socket
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from math import log2
 from typing import Any
 
 import pytest
@@ -356,6 +357,17 @@ def test_the_one_thing_is_named(asked, row):
     for word, text in row.says.items():
         assert text in rows.get(word, ""), said
     assert sum(call.not_sent is None for call in run.calls) <= row.calls
+
+
+@pytest.mark.parametrize("culprit", [0, 11, 23])
+def test_one_header_of_many_costs_few_requests(asked, culprit):
+    """From the first request to the finding no more than 2 log2 n + 6 different ones."""
+    extra = tuple((f"X-Extra-{number}", "1") for number in range(24))
+    row = Row((refusing(headers=(header(f"x-extra-{culprit}"),)),), headers=(*extra, *PLAIN[1:]))
+    run = asked(row)
+    _, rows = of_kind(run)
+    assert f"the header x-extra-{culprit}: '1'" in rows["because"]
+    assert len({call.trial.label for call in run.calls}) <= 2 * log2(len(row.headers)) + 6
 
 
 @pytest.mark.parametrize("name", ["a word of the user agent", "a pair", "a text", "C06"])

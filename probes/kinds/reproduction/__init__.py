@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from probes.complaint import Told
 from probes.kinds.asking import HTTPX
 from probes.kinds.conclude import not_sent
+from probes.kinds.reproduction.control import controlled
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
 from probes.kinds.reproduction.failure import redirects
@@ -19,7 +20,7 @@ from probes.kinds.reproduction.findings import cannot, isolated, moved, unfinish
 from probes.kinds.reproduction.idle import idled, stale
 from probes.kinds.reproduction.key import any_key, of_the_key
 from probes.kinds.reproduction.negative import not_reproduced
-from probes.kinds.reproduction.opening import controlled, opened, says_reset
+from probes.kinds.reproduction.opening import opened, says_reset
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME
 from probes.kinds.reproduction.redirection import redirected
 from probes.kinds.reproduction.stacks import below_sdk

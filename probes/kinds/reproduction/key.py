@@ -28,7 +28,9 @@ _BEARER = "Bearer "
 
 
 def with_made_up_key(study: Study, draft: Draft) -> Question | None:
-    """The same request with a key that nobody has; `None` where it has none, or hides it where it is not known."""
+    """The same request with a key that nobody has; `None` where it has one already, or none in a place that is known."""
+    if study.made_up_key:
+        return None
     made = made_up_key(study.case.target.api)
     headers = draft.headers
     if study.adds_key and not study.case.target.routes[draft.route].headers:

@@ -25,6 +25,8 @@ RAW = ("raw_httpx", "curl", "raw_aiohttp", "raw_node")
 """Kinds of clients that send the bytes they are given; the first stands for an SDK of Python."""
 SDKS = ("openai_sdk", "anthropic_sdk")
 TOLD, PLAIN = "as_told", "control"
+FEW = 3
+"""How often something is asked where each answer is slow, or shows enough."""
 PATIENCE = 300.0
 """Seconds of one case that are waited for answers that don't come."""
 WIDER = 2.5
