@@ -12,6 +12,7 @@ from probes.clients import announced
 from probes.conduct import Order, Plan, available, carried_out
 from probes.errors import UsageError
 from probes.kinds import KINDS
+from probes.kinds.reproduction.family import with_families
 from probes.kinds.reproduction.outcome import KIND
 from probes.kinds.reproduction.study import RAW
 from probes.model import Case, Skipped
@@ -43,6 +44,7 @@ def ask(
     somebody allows for it; by itself it takes fewer than a target may have.
     """
     drawn = entropy.randbelow(2**31) if seed is None else seed
+    target = with_families(target, route)
     case, skipped = _case(told, target, route, drawn, most)
     case = replace(case, keyed=target.key_env is None or secrets.has_key(target), time_scale=clock.scale)
     order = Order((SUITE,), target, seed=drawn, cases=(case.id,), clock=clock)

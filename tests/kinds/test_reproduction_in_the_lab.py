@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import socket
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from math import log2
 from typing import Any
 
 import pytest
 import yaml
 from canned import as_text
-from labruns import CLOCK, KEY, refused_port, served
+from labruns import CLOCK, FAST, KEY, refused_port, served
 
+from probes import lab
 from probes.bundled import bundled
 from probes.complaint import Told
 from probes.kinds.reproduction.outcome import outcome
+from probes.lab import LAB_KEY
 from probes.lab.faults import Answer, Do, Fault
 from probes.lab.when import HeaderTest, When
 from probes.model import Factor, Verdict
@@ -202,8 +207,17 @@ ROWS = {
         says={"because": "no part of the request is blamed"}, calls=150, params={"repeats": 20},
     ),
     "everybody": Row(
-        ("block-all",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
+        ("block-all",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request: with a made-up key it is refused alike", "customer": "we cannot tell for certain"},
         calls=12,
+    ),
+    "the key, in front of the API": Row(
+        (refusing(headers=(header("authorization", contains=LAB_KEY),)),), code="auth.rejected", word="REPRODUCED 10 of 10",
+        factor=Factor.KEY, confidence="medium", calls=12,
+        says={"because": "a made-up one gets to the API", "customer": "did not accept the key that came with your request"},
+    ),
+    "the key, through the SDK": Row(
+        (refusing(headers=(header("authorization", contains=LAB_KEY),)),), code="auth.rejected", word="REPRODUCED", client="openai-py",
+        factor=Factor.KEY, confidence="medium", calls=14, headers=(), says={"because": "a made-up one gets to the API"},
     ),
     "the key": Row(
         (), word="REPRODUCED", code="auth.rejected", confidence=None, headers=(("User-Agent", PYTHON), *PLAIN[:-1], ("Authorization", "Bearer sk-none")),
@@ -222,9 +236,18 @@ ROWS = {
         ("cut-clean",), code="stream.truncated", factor=Factor.STREAM, body=body(stream=True), verdict=Verdict.FAIL, confidence=None,
         says={"seen": "(stream.truncated)", "customer": "its answer began, and then it broke off", "rule": "compare its age and its last silence"},
     ),
-    "one that hangs": Row(
-        (refusing(body_contains="Hi there", do=Do(end="hang")),), word="REPRODUCED", code="timeout.first_byte", verdict=Verdict.INCONCLUSIVE,
-        confidence="low", says={"because": "two requests in a row got no first byte", "seen": "let pass", "customer": "time limit"},
+    "a text that hangs": Row(
+        (refusing(body_contains="Hi there", do=Do(end="hang")),), word="REPRODUCED 3 of 3", code="timeout.first_byte",
+        confidence="medium",
+        says={"because": "not narrowed further: waiting for answers that don't come", "seen": "let pass", "customer": "time limit"},
+    ),
+    "a header that hangs": Row(
+        (refusing(headers=(header("x-request-source"),), do=Do(end="hang")),), word="REPRODUCED 3 of 3", code="timeout.first_byte",
+        confidence="medium", says={"because": "the header x-request-source: 'batch'", "rule": "the first that waited"}, calls=50,
+    ),
+    "everything hangs": Row(
+        (refusing(do=Do(end="hang")),), word="CANNOT: it fails here, too", code="timeout.first_byte", verdict=Verdict.INCONCLUSIVE,
+        confidence="low", says={"because": "two requests in a row got no first byte"}, calls=2,
     ),
     "nothing listens": Row(
         (), word="CANNOT: it fails here, too", code="unreachable.connect", verdict=Verdict.INCONCLUSIVE, confidence="low", calls=2,
@@ -277,7 +300,7 @@ ROWS = {
         calls=30,
     ),
     "C88, everybody": Row(
-        ("security-policy",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request"},
+        ("security-policy",), word="CANNOT", code="blocked", verdict=Verdict.INCONCLUSIVE, confidence="low", says={"because": "not the request: with a made-up key it is refused alike", "customer": "we cannot tell for certain"},
         calls=12,
     ),
 }  # fmt: skip
@@ -334,6 +357,17 @@ def test_the_one_thing_is_named(asked, row):
     for word, text in row.says.items():
         assert text in rows.get(word, ""), said
     assert sum(call.not_sent is None for call in run.calls) <= row.calls
+
+
+@pytest.mark.parametrize("culprit", [0, 11, 23])
+def test_one_header_of_many_costs_few_requests(asked, culprit):
+    """From the first request to the finding no more than 2 log2 n + 6 different ones."""
+    extra = tuple((f"X-Extra-{number}", "1") for number in range(24))
+    row = Row((refusing(headers=(header(f"x-extra-{culprit}"),)),), headers=(*extra, *PLAIN[1:]))
+    run = asked(row)
+    _, rows = of_kind(run)
+    assert f"the header x-extra-{culprit}: '1'" in rows["because"]
+    assert len({call.trial.label for call in run.calls}) <= 2 * log2(len(row.headers)) + 6
 
 
 @pytest.mark.parametrize("name", ["a word of the user agent", "a pair", "a text", "C06"])
@@ -403,3 +437,63 @@ def test_a_rule_that_is_lifted_meanwhile_went_away(asked):
         )
         found, _ = of_kind(run)
     assert (found.verdict, found.factor, found.reason) == (Verdict.INCONCLUSIVE, None, "drift")
+
+
+BLOCKED = refusing()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "word", "says"),
+    [
+        pytest.param((BLOCKED,), (), "REPRODUCED", {"because": "it fails over IPv4, and passes over IPv6", "fails": " -4 --data-raw", "passes": " -6 --data-raw"}, id="the one it takes"),
+        pytest.param((), (BLOCKED,), "REPRODUCED", {"because": "it fails over IPv6, and passes over IPv4", "seen": "the same over IPv4 beside it"}, id="the other"),
+        pytest.param((BLOCKED,), None, "CANNOT: not the request", {"family": "so nothing is known of it"}, id="the one that is there"),
+        pytest.param((), None, "NOT REPRODUCED in 5", {"family": "over IPv6 no connection came about"}, id="the other is not there"),
+        pytest.param((), (), "NOT REPRODUCED in 6", {"family": "over IPv6: 200 JSON"}, id="neither"),
+    ],
+)  # fmt: skip
+def test_the_family_is_named(monkeypatch, first, second, word, says):
+    """A host with both families is asked over both; of one that is not there nothing is concluded."""
+    made = asking._case
+    monkeypatch.setattr(asking, "_case", lambda *given: _in_process(made(*given)))
+    with served(*first, clock=CLOCK) as (running, target, secrets), ExitStack() as opened:
+        port, families = running.edge.server.port, ["127.0.0.1"]
+        if second is not None:
+            opened.enter_context(lab.serve(second, clock=CLOCK, host="::1", port=port, **FAST))
+            families.append("::1")
+        resolved = _resolving("both.test", families, socket.getaddrinfo)
+        monkeypatch.setattr(socket, "getaddrinfo", resolved)
+        url = f"http://both.test:{port}/v1"
+        routes = {name: replace(route, base_url=url) for name, route in target.routes.items()}
+        told = Told(
+            "POST", f"{url}/chat/completions", ROWS["a header"].headers, body(), "http", secrets=(KEY,)
+        )
+        run = asking.ask(told, replace(target, routes=routes), "edge", secrets, clock=CLOCK, seed=1)
+    found, rows = of_kind(run)
+    said_ = as_text(run.findings)
+    assert outcome(run.findings).startswith(word), said_
+    assert (found.factor is Factor.FAMILY) == (word == "REPRODUCED"), said_
+    for name, text in says.items():
+        assert text in rows.get(name, ""), said_
+
+
+def _in_process(made):
+    """With the clients that resolve names in this process."""
+    case, skipped = made
+    return replace(
+        case, clients=tuple(c for c in case.clients if c.kind in {"raw_httpx", "openai_sdk"})
+    ), skipped
+
+
+def _resolving(name, addresses, real):
+    def found(host, port, family=0, *rest, **more):
+        if host != name:
+            return real(host, port, family, *rest, **more)
+        wanted = [
+            each for each in addresses if family in {0, socket.AF_INET6 if ":" in each else socket.AF_INET}
+        ]
+        if not wanted:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [row for each in wanted for row in real(each, port, 0, socket.SOCK_STREAM)]
+
+    return found

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 from probes.complaint import Told
 from probes.kinds.asking import HTTPX
 from probes.kinds.conclude import not_sent
+from probes.kinds.reproduction.control import controlled
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
 from probes.kinds.reproduction.failure import redirects
 from probes.kinds.reproduction.findings import cannot, isolated, moved, unfinished
 from probes.kinds.reproduction.idle import idled, stale
+from probes.kinds.reproduction.key import any_key, of_the_key
 from probes.kinds.reproduction.negative import not_reproduced
-from probes.kinds.reproduction.opening import controlled, opened, says_reset
+from probes.kinds.reproduction.opening import opened, says_reset
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME
 from probes.kinds.reproduction.redirection import redirected
 from probes.kinds.reproduction.stacks import below_sdk
@@ -58,6 +60,8 @@ def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
     if found.why is None:
         yield from controlled(study, found)
     if study.composer is None:
+        if found.why is None and any_key(study) is False:
+            return [of_the_key(study)]
         return [source(study) if found.why is None else _unsent(study, found.why)]
     if not study.composer.parts or study.evidence.of(frozenset()).k:
         return [source(study)]

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.evidence import Tally
+from probes.kinds.reproduction.family import reached
+from probes.kinds.reproduction.family import said as said_of_family
+from probes.kinds.reproduction.key import any_key
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import evidence, times
@@ -23,6 +26,10 @@ _ALIKE = (
     "not the request: every other way to ask the same endpoint fails alike, so it is the network that is asked from, "
     "the key, or everybody"
 )
+_ANY_KEY = (
+    "not the request: with a made-up key it is refused alike, so it is refused before a key is looked at (the network that "
+    "is asked from, or everybody), or this key counts no more than one that nobody has"
+)
 _OTHER = "there is nothing to compare it with: what came back to other requests is another failure, which says nothing of this one"
 
 _ONCE = (
@@ -35,7 +42,7 @@ def source(study: Study) -> Finding:
     """It is not the request: beside it nothing passes, or now and then everything does."""
     failed = _failed(study)
     assert failed is not None
-    answered = [call for call in study.every if call.last is not None]
+    answered = [call for call in study.every if call.last is not None and reached(call)]
     alike, passed = (sum(study.says(call) is said for call in answered) for said in (True, False))
     mixed = study.evidence.intermittent
     api = study.failure is not None and not study.failure.before_api
@@ -45,6 +52,7 @@ def source(study: Study) -> Finding:
         (OUTCOME, f"{REPRODUCED} {words.score(study.evidence.matched)}" if api else f"{CANNOT}: {said}"),
         ("seen", f"as told: {shown(failed)}; {words.score(tally)} requests failed so, {_ways(study)}"),
         ("because", said),
+        *([("family", family)] if (family := said_of_family(study.every)) else []),
         *([("rate", f"it fails {words.rate(tally)}")] if mixed else []),
         *named(failed),
         *times(study),
@@ -78,6 +86,9 @@ def _in_words(study: Study, tally: Tally, passed: int, *, api: bool) -> tuple[st
         else "Nothing passes beside it for certain"
     )
     more = {"next_test": "the same request from another network, and with another key"}
+    if alike and any_key(study):
+        more = {"next_test": "the same request from another network, and with a key that is known to work"}
+        return f"{title}, with any key", _ANY_KEY, more
     return title, _ALIKE if alike else _ONCE if passed else _OTHER, more
 
 
@@ -132,6 +143,7 @@ def unanswered(study: Study, why: NotSent) -> Finding | None:
         return None
     answered = [call for call in study.every if call.last is not None]
     tally = Tally(sum(study.says(call) is True for call in answered), len(answered))
+    code = outcome_code(failed)
     said = _ENDED.get(why) or words.halted(study.ended(why))
     rows = (
         (OUTCOME, f"{CANNOT}: it fails here, too ({words.score(tally)}: {shown(failed)}), and {said}"),
@@ -139,10 +151,11 @@ def unanswered(study: Study, why: NotSent) -> Finding | None:
         ("because", f"not isolated: {said}"),
         *named(failed),
         *times(study),
-        ("customer", paragraph(failed, outcome_code(failed))),
+        # Whether it is the key was not asked.
+        ("customer", paragraph(failed, code, Layer.UNKNOWN if code == "blocked" else None)),
     )
     return conclude(
-        study.case, outcome_code(failed), failed, verdict=Verdict.INCONCLUSIVE, reason=Reason(why), detail=rows,
+        study.case, code, failed, verdict=Verdict.INCONCLUSIVE, reason=Reason(why), detail=rows,
         observed=Observed(tally.k, tally.n), confidence=Confidence.LOW, evidence=evidence(study),
         **({"next_test": "the same once more, when the pause is over"} if why is NotSent.PAUSED else {}),
     )  # fmt: skip

@@ -9,9 +9,11 @@ from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
+from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import PROOF, because, changed, evidence, rated, seen, times
 from probes.kinds.reproduction.sides import reproduced, sides
+from probes.kinds.reproduction.study import unanswered
 from probes.kinds.words import named
 from probes.model import Confidence, Factor, Finding, Layer, Observed, Reason, Verdict, WhoActs
 from probes.twins import confounders
@@ -56,7 +58,7 @@ def isolated(study: Study, found: Found) -> Finding:
         "control": passed.id if passed is not None else None,
         "variant": failed.id,
         "confounders": _confounders(study, first, failed),
-        "title": f"Reproduced: what makes it fail is {' or, by itself, '.join(causes)}",
+        "title": f"Reproduced: what {_does(failed)} is {' or, by itself, '.join(causes)}",
         "confidence": _confidence(study, found),
         "evidence": evidence(study),
         "reproduce": reproduced(study, first.failing),
@@ -76,6 +78,13 @@ def isolated(study: Study, found: Found) -> Finding:
     return replace(
         found_so, **_to_do(study, found_so, failed, rows, list(zip(found.refined, causes, strict=True)))
     )
+
+
+def _does(failed: Exchange) -> str:
+    end = failed.timeline.end
+    if failed.status is None and end is not None and _code(failed, None) == "timeout.first_byte":
+        return f"leaves it without an answer for {end:.0f} s"
+    return "makes it fail"
 
 
 def _to_do(
@@ -133,7 +142,7 @@ def unfinished(study: Study, found: Found) -> Finding:
     )  # fmt: skip
 
 
-_REASONS = dict.fromkeys(("tokens", "money", "tokens or money"), Reason.BUDGET)
+_REASONS = dict.fromkeys(("tokens", "money", "tokens or money", "time"), Reason.BUDGET)
 _LEFT_OPEN = "Look up these times in the logs of the edge and of the servers; the cause is among the suspects that are left."
 _LARGER = 120
 """Requests, twice what is asked by default."""
@@ -197,8 +206,8 @@ def _confidence(study: Study, found: Found) -> Confidence:
     stack = any(
         known[name].factor is Factor.TLS for one in found.result.causes for name in one.parts if name in known
     )
-    halted = any(one.halted for one in found.refined)
-    return Confidence.MEDIUM if study.evidence.intermittent or stack or halted else Confidence.HIGH
+    unsure = any(one.halted for one in found.refined) or any(map(unanswered, study.every))
+    return Confidence.MEDIUM if study.evidence.intermittent or stack or unsure else Confidence.HIGH
 
 
 def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str, ...]:
@@ -207,11 +216,14 @@ def _confounders(study: Study, refined: Refined, failed: Exchange) -> tuple[str,
     small, plain = study.failed(refined.failing) or failed, study.passed(frozenset())
     names = [name.removeprefix("header ") for name in refined.cause.parts if name.startswith("header ")]
     names += ["user-agent"] * any("user agent" in name for name in refined.cause.parts)
+    if FAMILY in refined.cause.parts:
+        return (_OTHER_ADDRESSES,)
     if plain is None or len(names) != len(refined.cause.parts):
         return ()
     return (*confounders(plain, small, names), *_rewritten(study, refined.failing, small))
 
 
+_OTHER_ADDRESSES = "with the family the address that asks and the one that answers are others, too; each may have rules of its own"
 _THEIR_OWN = (
     "its client writes the headers in an order or in capitals of its own, so those could not be varied"
 )
@@ -219,7 +231,7 @@ _THEIR_OWN = (
 
 def _rewritten(study: Study, question: Any, sent: Exchange) -> tuple[str, ...]:
     """Where the headers were not written as they were to be."""
-    two = str(sent.conditions.get("http_version", "")).startswith("2")
+    two = sent.conditions.get("http_version") == "HTTP/2"
     asked, seen = (
         [name.lower() if two else name for name, _ in headers if name.lower() != "host"]
         for headers in (study.draft(question).headers, sent.request.headers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude
+from probes.kinds.reproduction.family import of_one_family, reached, spoken
+from probes.kinds.reproduction.family import said as said_of_family
 from probes.kinds.reproduction.outcome import NOT_REPRODUCED, OUTCOME
 from probes.kinds.reproduction.rows import evidence
 from probes.kinds.words import listed, named, shown
@@ -18,14 +20,17 @@ if TYPE_CHECKING:
 
 def not_reproduced(study: Study, idled: str | None = None) -> Finding:
     """With what may differ between who told it and us. `idled`: what was tried of connections."""
-    last = next(call.last for call in reversed(study.every) if call.last is not None)
-    asked = [call for call in study.every if call.last is not None]
+    asked = [call for call in study.every if call.last is not None and reached(call)]
+    last = next(
+        call.last for call in reversed(study.every) if call.last is not None and not of_one_family(call)
+    )
     clients = list(dict.fromkeys(call.trial.client for call in asked))
     rows = [
         (OUTCOME, f"{NOT_REPRODUCED} in {len(asked)}"),
         ("seen", f"{shown(last)} through {listed(clients)}"),
         *([("told", f"they got {study.told.seen}")] if study.told.seen else []),
         ("may differ", "; ".join(_differences(study, last))),
+        *([("family", family)] if (family := said_of_family(study.every)) else []),
         *([("idle", idled)] if idled else []),
         *named(last),
     ]
@@ -44,7 +49,7 @@ def _differences(study: Study, last: Exchange) -> list[str]:
     """Between them and us, as far as one side is known."""
     told, ours = study.told, last.conditions
     made = last.attribution.extracted if last.attribution is not None else {}
-    family = ours.get("family")
+    family = spoken(last)
     ours_is = [
         *([study.case.target.vantage] if study.case.target.vantage else []),
         *([f"IPv{family}"] if family else []),
@@ -60,9 +65,9 @@ def _differences(study: Study, last: Exchange) -> list[str]:
             f"chance: what fails less than {most:.0%} of the time can be missed in {len(study.every)}"
         )
     found.append(f"the client: theirs {said}, ours {last_client(study)}{f' {version}' if version else ''}")
-    spoken = ours.get("http_version")
+    http = ours.get("http_version")
     if told.http_version is None:
-        found.append(f"the version of HTTP: theirs was not told, ours {spoken or '1.1'}")
+        found.append(f"the version of HTTP: theirs was not told, ours {http or '1.1'}")
     if told.family is not None and family is not None and told.family != family:
         found.append(f"the address family: theirs IPv{told.family}, ours IPv{family}")
     if told.digests:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.reproduction.draft import ABSENT, CAPITALS, ORDER, Draft, Part
+from probes.kinds.reproduction.family import base
 from probes.kinds.reproduction.path import forms
 from probes.model import Factor
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 UA = "user-agent"
 STACK, PATH, QUERY, METHOD, BODY = "client stack", "path", "query", "method", "body"
+FAMILY = "IP family"
 _FAMILIES = ("x-stainless-", "sec-")
 """Headers that come together, by how their names begin."""
 _FACTORS = {
@@ -42,7 +44,9 @@ def differences(failing: Draft, passing: Draft, *, version: bool = False) -> tup
     if failing.client != passing.client:
         name, factor = ("HTTP version", Factor.HTTP_VERSION) if version else (STACK, Factor.TLS)
         found.append(Part(name, factor, lambda draft: replace(draft, client=failing.client)))
-    if failing.route != passing.route:
+    if base(failing.route) == base(passing.route) and failing.route != passing.route:
+        found.append(Part(FAMILY, Factor.FAMILY, lambda draft: replace(draft, route=failing.route)))
+    elif failing.route != passing.route:
         found.append(Part("route", Factor.ROUTE, lambda draft: replace(draft, route=failing.route)))
     return tuple(found)
 

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from probes.kinds.conclude import outcome_code
 from probes.kinds.reproduction import words
+from probes.kinds.reproduction.family import spoken
+from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.rules import rule
 from probes.kinds.words import shown
 from probes.vocabulary import vocabulary
@@ -32,9 +34,11 @@ def evidence(study: Study) -> tuple[str, ...]:
 def seen(study: Study, failed: Exchange, passed: Exchange | None) -> Rows:
     tally = study.evidence.of(frozenset())
     assert study.composer is not None
-    who = study.composer.passing.client
+    how = f"asked plainly through {study.composer.passing.client}"
+    if study.composer.names == [FAMILY]:
+        how = f"the same over IPv{spoken(passed)}"
     beside = (
-        f"; asked plainly through {who} beside it: {shown(passed)}, {tally.n - tally.k} of {tally.n} let pass"
+        f"; {how} beside it: {shown(passed)}, {tally.n - tally.k} of {tally.n} let pass"
         if passed is not None
         else ""
     )

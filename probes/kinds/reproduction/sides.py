@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from probes.complaint import reference
 from probes.credentials import made_up_key
 from probes.kinds.reproduction.draft import CAPITALS, ORDER, Draft, written_as
+from probes.kinds.reproduction.family import apart_from, family_of
+from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.words import shown
 from probes.model import Reproduce
 from probes.written import as_curl, as_sdk
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from probes.complaint import Told
+    from probes.kinds.reproduction.family import Family
     from probes.kinds.reproduction.refine import Refined
     from probes.kinds.reproduction.search import Result
     from probes.kinds.reproduction.study import Study
@@ -56,8 +59,19 @@ def told_as(study: Study, draft: Draft) -> Told:
     key, variable = _key(study)
     if variable is not None:
         told = replace(told, secrets=tuple(dict.fromkeys((*told.secrets, variable))))
-    written = written_as(draft, told, client.kind, client.mode, key)
+    written = replace(
+        written_as(draft, told, client.kind, client.mode, key), family=_family(study, draft) or told.family
+    )
     return replace(written, client=None) if client.kind == "raw_httpx" else written
+
+
+def _family(study: Study, draft: Draft) -> Family | None:
+    """By its route; where it is what makes the difference, of the one without a name of a family, too."""
+    named = family_of(draft.route)
+    if named is not None or study.composer is None or FAMILY not in study.composer.names:
+        return named
+    beside = [family_of(one.route) for one in (study.composer.failing, study.composer.passing)]
+    return next((apart_from(one) for one in beside if one is not None), None)
 
 
 def _key(study: Study) -> tuple[tuple[tuple[str, str], ...], str | None]:

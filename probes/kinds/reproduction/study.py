@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from probes.api_paths import endpoint
+from probes.kinds.conclude import outcome_code
 from probes.kinds.reproduction.draft import Composer, Draft, encoded
 from probes.kinds.reproduction.evidence import Evidence, Halted
 from probes.model import Ask, NotSent, Raw, Trial
@@ -24,6 +25,10 @@ RAW = ("raw_httpx", "curl", "raw_aiohttp", "raw_node")
 """Kinds of clients that send the bytes they are given; the first stands for an SDK of Python."""
 SDKS = ("openai_sdk", "anthropic_sdk")
 TOLD, PLAIN = "as_told", "control"
+FEW = 3
+"""How often something is asked where each answer is slow, or shows enough."""
+PATIENCE = 300.0
+"""Seconds of one case that are waited for answers that don't come."""
 WIDER = 2.5
 """Times its budget, for what does not answer alike each time."""
 
@@ -156,8 +161,17 @@ class Study:
         self.evidence.spent += 1
         self.evidence.note(question, failed)
 
+    def _waited(self) -> float:
+        """Seconds for answers that did not come."""
+        ends = (call.last.timeline.end for call in self.every if call.last is not None and unanswered(call))
+        return sum(end for end in ends if end is not None)
+
     def driven(self, search: Asking[T]) -> Generator[Sequence[Trial], list[Call], T | None]:
-        """What a search finds, asked one request after the other; `None` where it ended early, see `halted`."""
+        """What a search finds, asked one request after the other; `None` where it ended early, see `halted`.
+
+        What gets no answer is followed by the control, so that a server that went silent is left alone at once, and one that
+        leaves a single request unanswered is not taken for it.
+        """
         assert self.failure is not None
         try:
             question = next(search)
@@ -165,14 +179,28 @@ class Study:
                 call = yield from self.ask(question)
                 if call.not_sent is not None:
                     question = search.throw(Halted(self.ended(call.not_sent)))
+                    continue
+                if unanswered(call) and question != frozenset() and self.evidence.left > 1:
+                    beside = yield from self.ask(frozenset())
+                    self.count(frozenset(), self.failure.says(beside))
+                said = self.failure.says(call)
+                if self._waited() > PATIENCE:
+                    self.evidence.note(question, said)
+                    question = search.throw(Halted("time"))
                 else:
-                    question = search.send(self.failure.says(call))
+                    question = search.send(said)
         except StopIteration as done:
             found: T = done.value
             return found
         except Halted as halted:
             self.halted = halted.why
             return None
+
+
+def unanswered(call: Call) -> bool:
+    """Connected, and without a byte until somebody's time was over."""
+    last = call.last
+    return last is not None and last.status is None and outcome_code(last) == "timeout.first_byte"
 
 
 KEYS = ("authorization", "x-api-key", "api-key")

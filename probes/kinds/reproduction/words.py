@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from probes.complaint import reference
 from probes.kinds.reproduction.draft import CAPITALS, ORDER
-from probes.kinds.reproduction.parts import METHOD, PATH, QUERY, STACK, UA
+from probes.kinds.reproduction.family import spoken
+from probes.kinds.reproduction.parts import FAMILY, METHOD, PATH, QUERY, STACK, UA
 from probes.kinds.reproduction.path import FORMS
 from probes.kinds.words import listed
 from probes.model import Factor
@@ -28,6 +29,7 @@ _WHY = {
     "money": "the budget of money (--max-usd) is used up",
     "tokens or money": "the budget of tokens (--max-tokens-total) or of money (--max-usd) is used up",
     "paused": "the server asked for a pause",
+    "time": "waiting for answers that don't come took five minutes, as long as one case may",
     "silent": "what came back said nothing of the question",
     "unavailable": "two requests in a row got no first byte",
     "drift": "what failed at first did so no more",
@@ -96,6 +98,9 @@ def _part(study: Study, refined: Refined, name: str) -> str:
     said = "the user agent" if name == "user agent" else name
     if name == STACK:
         return _stack(study, refined)
+    if name == FAMILY:
+        fails, passes = (spoken(one) for one in (study.failed(refined.failing), study.passed(frozenset())))
+        return f"the IP family: it fails over IPv{fails}, and passes over IPv{passes}"
     if name.startswith("header ") and (value := study.composer.failing.header(name.removeprefix("header "))):
         said = f"the header {name.removeprefix('header ')}: {short(_spelt(study, value))}"
     elif name.startswith("headers "):
