@@ -96,14 +96,15 @@ def test_nginx_by_a_slash_at_the_end(tmp_path, origin):
     assert "doubled" not in rows["because"]
 
 
-def test_nginx_by_the_version_of_http(tmp_path, origin):
-    """What is refused over HTTP/2 alone, though every header is the same."""
+@pytest.mark.parametrize("let", ["", "[147]"], ids=["none", "three in ten let through"])
+def test_nginx_by_the_version_of_http(tmp_path, origin, let):
+    """What is refused over HTTP/2 alone, though every header is the same. `let`: ends of a connection's number."""
     authority = trustme.CA()
     certificate = tmp_path / "server.pem"
     issued = authority.issue_cert("127.0.0.1")
     issued.private_key_and_cert_chain_pem.write_to_path(str(certificate))
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    rule = 'if ($server_protocol = "HTTP/2.0") { return 403; }'
+    rule = f'set $of "$server_protocol $connection"; if ($of ~ "^HTTP/2.0 .*(?<!{let or "x"})$") {{ return 403; }}'
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         patched.setenv("CURL_CA_BUNDLE", str(tmp_path / "ca.pem"))
@@ -146,19 +147,20 @@ def test_the_core_rule_set_by_a_size(origin):
     assert "131,071 bytes pass, 131,072 don't" in rows["because"], rows
 
 
-def test_a_stack_by_its_tls(monkeypatch, tmp_path):
+@pytest.mark.parametrize("passes", [0.0, 0.3])
+def test_a_stack_by_its_tls(monkeypatch, tmp_path, passes):
     """The same header bytes over another TLS stack pass (the field's case 5): no header is blamed."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     monkeypatch.setenv("CURL_CA_BUNDLE", str(tmp_path / "ca.pem"))
-    server = Fingerprinting(authority)
+    server = Fingerprinting(authority, passes)
     threading.Thread(target=server.serve, daemon=True).start()
     url = f"https://127.0.0.1:{server.port}/v1"
     try:
         ask(told(url, client="httpx"), url)
         server.refused = server.seen[0]
-        found, rows, word = ask(told(url, client="httpx"), url)
+        found, rows, word = ask(told(url, client="httpx", seen="403 Forbidden"), url)
     finally:
         server.close()
     assert word.startswith("REPRODUCED"), rows

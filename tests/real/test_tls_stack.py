@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 from contextlib import contextmanager, suppress
+from random import Random
 
 import httpx
 import pytest
@@ -46,7 +47,9 @@ def fingerprint(hello: bytes) -> tuple[bytes, tuple[int, ...]]:
 class Fingerprinting:
     """An API over TLS whose edge refuses one fingerprint by Cloudflare's 1010, whatever the headers say."""
 
-    def __init__(self, authority: trustme.CA) -> None:
+    def __init__(self, authority: trustme.CA, passes: float = 0.0) -> None:
+        """`passes`: the share of what it refuses that it lets through."""
+        self._passes, self._chance = passes, Random(1)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert("127.0.0.1").configure_cert(self._context)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -72,7 +75,8 @@ class Fingerprinting:
             length = next((int(x.split(b":")[1]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")), 0)  # fmt: skip
             while len(body) < length:
                 body += secured.recv(65536)
-            secured.sendall(self._said(refuses=hello == self.refused))
+            refuses = hello == self.refused and self._chance.random() >= self._passes
+            secured.sendall(self._said(refuses=refuses))
 
     def _read(self, secured: ssl.SSLSocket) -> bytes:
         got = b""
