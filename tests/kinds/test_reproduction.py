@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
-from canned import TOLD, as_text, case, run_of, told
+from canned import TOLD, as_text, case, exchange, run_of, told
 
 from probes.complaint import from_document, to_document
 from probes.document import from_document as run_from
@@ -27,6 +28,23 @@ def test_it_says_whether_it_fails_here_too(answer):
     word, verdict = WORDS[answer]
     assert outcome(findings).startswith(word), as_text(findings)
     assert findings[0].verdict is verdict
+
+
+def test_a_wait_that_ended_while_the_probe_itself_was_late_is_no_failure():
+    """Of a bound of ours alone: it waited for what may have been there, and the others decide."""
+    ended = exchange(None, error=("deadline", "headers"))
+    late = replace(ended, conditions={"stalls": [[0.0, ended.timeline.end or 1.0]]})
+
+    def asked_first(answer):
+        return told(case("reproduction"), lambda asked: answer if asked.repeat == 0 else "good")[0]
+
+    assert outcome(asked_first(late)).startswith("NOT REPRODUCED in 4")
+    findings, _ = told(case("reproduction"), lambda _: late)
+    assert (outcome(findings), findings[0].reason) == (
+        "CANNOT: this process itself ran late whenever it waited",
+        "tainted",
+    )
+    assert not outcome(asked_first(ended)).startswith("NOT REPRODUCED")
 
 
 def test_what_was_told_is_stored_with_the_run():

@@ -15,7 +15,7 @@ from probes.kinds.conclude import not_sent
 from probes.kinds.reproduction.control import controlled
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
-from probes.kinds.reproduction.failure import redirects
+from probes.kinds.reproduction.failure import late, redirects
 from probes.kinds.reproduction.findings import cannot, isolated, moved, unfinished
 from probes.kinds.reproduction.idle import idled, stale
 from probes.kinds.reproduction.key import any_key, of_the_key
@@ -26,6 +26,7 @@ from probes.kinds.reproduction.redirection import redirected
 from probes.kinds.reproduction.stacks import below_sdk
 from probes.kinds.reproduction.study import WIDER, Study
 from probes.kinds.spec import Bound, KindSpec
+from probes.model import Reason
 
 if TYPE_CHECKING:
     from probes.kinds.reproduction.opening import Opening
@@ -77,6 +78,8 @@ def _passes_here(study: Study, found: Opening) -> Flow:
         return [_unsent(study, found.why)]
     if all(call.last is None for call in study.every):
         return [cannot(study.case, "the client refused to send it")]
+    if all(call.last is None or late(call.last) for call in study.every):
+        return [cannot(study.case, "this process itself ran late whenever it waited", Reason.TAINTED)]
     broken = None
     if says_reset(study.told.seen):
         broken = yield from idled(study, found.told.draft)

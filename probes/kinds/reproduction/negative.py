@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude
+from probes.kinds.reproduction.failure import late
 from probes.kinds.reproduction.family import of_one_family, reached, spoken
 from probes.kinds.reproduction.family import said as said_of_family
 from probes.kinds.reproduction.outcome import NOT_REPRODUCED, OUTCOME
@@ -20,16 +21,14 @@ if TYPE_CHECKING:
 
 def not_reproduced(study: Study, idled: str | None = None) -> Finding:
     """With what may differ between who told it and us. `idled`: what was tried of connections."""
-    asked = [call for call in study.every if call.last is not None and reached(call)]
-    last = next(
-        call.last for call in reversed(study.every) if call.last is not None and not of_one_family(call)
-    )
+    asked = [call for call in study.every if call.last is not None and not late(call.last) and reached(call)]
+    last = next(call.last for call in reversed(asked) if call.last is not None and not of_one_family(call))
     clients = list(dict.fromkeys(call.trial.client for call in asked))
     rows = [
         (OUTCOME, f"{NOT_REPRODUCED} in {len(asked)}"),
         ("seen", f"{shown(last)} through {listed(clients)}"),
         *([("told", f"they got {study.told.seen}")] if study.told.seen else []),
-        ("may differ", "; ".join(_differences(study, last))),
+        ("may differ", "; ".join(_differences(study, last, len(asked)))),
         *([("family", family)] if (family := said_of_family(study.every)) else []),
         *([("idle", idled)] if idled else []),
         *named(last),
@@ -45,7 +44,7 @@ def not_reproduced(study: Study, idled: str | None = None) -> Finding:
     )  # fmt: skip
 
 
-def _differences(study: Study, last: Exchange) -> list[str]:
+def _differences(study: Study, last: Exchange, tries: int) -> list[str]:
     """Between them and us, as far as one side is known."""
     told, ours = study.told, last.conditions
     made = last.attribution.extracted if last.attribution is not None else {}
@@ -59,11 +58,8 @@ def _differences(study: Study, last: Exchange) -> list[str]:
     found = [f"the network: {network}theirs is not known", "the time"]
     version = study.case.client(last_client(study)).version
     said = f"{told.client} {told.version or 'of a version that was not told'}" if told.client else "not told"
-    if all(call.last is not None for call in study.every):
-        most = wilson(0, len(study.every))[1]
-        found.append(
-            f"chance: what fails less than {most:.0%} of the time can be missed in {len(study.every)}"
-        )
+    most = wilson(0, tries)[1]
+    found.append(f"chance: what fails less than {most:.0%} of the time can be missed in {tries}")
     found.append(f"the client: theirs {said}, ours {last_client(study)}{f' {version}' if version else ''}")
     http = ours.get("http_version")
     if told.http_version is None:
