@@ -30,7 +30,9 @@ FACTORS = {
     "length", "route", "family", "connection", "prefix", "key",
 }  # fmt: skip
 
-FIGURE = {"value": "float", "unit": "str", "n": "int", "low": "float?", "high": "float?"}
+FIGURE = {
+    "value": "float", "unit": "str", "n": "int", "low": "float?", "high": "float?", "spread": "float?", "conditions": {},
+}  # fmt: skip
 FINDING = {
     "code": FINDING_CODES, "verdict": VERDICTS, "layer": LAYERS, "product": "str?", "vendor_code": "str?", "kind": "str",
     "case": "str", "client": "str?", "route": "str?", "factor": FACTORS | {None}, "observed": ({"k": "int", "n": "int"}, None),
