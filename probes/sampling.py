@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from probes.model import Ask, Figure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from probes.model import Call
+    from probes.model import Call, Finding
 
 REPEATS = 5
 """Of a figure, by default: with fewer than five on each side no order of them is rarer than 1 in 200."""
@@ -30,7 +30,7 @@ _P_DRIFT = 0.01
 _EXACTLY = 500
 """Samples, beyond which their number of one kind is as good as normal."""
 _BOUND = 1.96
-UNKNOWN = "unknown"
+UNKNOWN, DIFFERS = "unknown", "differs"
 
 
 class Conditions(NamedTuple):
@@ -85,6 +85,21 @@ def alike(calls: Iterable[Call]) -> tuple[list[Call], list[Call]]:
     ways = [(conditions_of(call), call) for call in calls]
     common = next(iter(Counter(way for way, _ in ways).most_common(1)), (None, 0))[0]
     return [call for way, call in ways if way == common], [call for way, call in ways if way != common]
+
+
+def completed(finding: Finding, calls: Iterable[Call]) -> Finding:
+    """With the conditions of the calls that its figures are of, where it does not say them itself."""
+    if not finding.figures:
+        return finding
+    of = [
+        call
+        for call in calls
+        if not finding.evidence or any(e.id in finding.evidence for e in call.exchanges)
+    ]
+    ways = {conditions_of(call) for call in of if call.exchanges}
+    columns = zip(Conditions._fields, zip(*ways, strict=True), strict=False)
+    known = {name: seen[0] if len(set(seen)) == 1 else DIFFERS for name, seen in columns}
+    return replace(finding, conditions={**known, **finding.conditions})
 
 
 def figure(samples: Sequence[Sample], unit: str = "s") -> Figure:
