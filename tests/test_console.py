@@ -167,7 +167,7 @@ STREAMED = {
     "body_head": b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}\n\ndata: [DONE]\n\n',
 }
 MEASURED = {
-    "cutoff": 125.1, "ttft": 2.1, "tpot": 0.273, "connect": 0.003, "streamed_headers": 0.063, "streamed_first_byte": 0.063,
+    "cutoff": 125.1, "ttft": 2.1, "tpot": 0.273, "connect_ipv4": 0.003, "streamed_headers": 0.063, "streamed_first_byte": 0.063,
     "streamed_first_token": 1.9, "plain_headers": 125.1, "plain_first_byte": 125.1,
 }  # fmt: skip
 REFUSED = {"timeline": CUT, "event_times": (), "body_head": b"error code: 524"}
@@ -207,8 +207,7 @@ def steady_run(run: Run, spend: Spend) -> Run:
 
     def measured(name: str, figure: Figure) -> Figure:
         value = MEASURED.get(name, figure.value)
-        off = 0.7 if name == "cutoff" else 0.0
-        return replace(figure, value=value, low=value - off, high=value + off)
+        return replace(figure, value=value, low=value - (1.5 if name == "cutoff" else 0.0), high=value)
 
     drawn = {
         name: known
