@@ -302,7 +302,7 @@ def test_the_run_with_skipped_cases(document):
 
 def test_a_breach_is_seen():
     """The check of this file fails on a key too many, a nought for a null, and a word of one's own."""
-    figure = {"value": 1.0, "unit": "s", "n": 1, "low": None, "high": None}
+    figure = {"value": 1.0, "unit": "s", "n": 1, "low": None, "high": None, "spread": None, "conditions": {}}
     assert list(breaches(figure, FIGURE)) == []
     assert list(breaches(figure | {"more": 1}, FIGURE)) == ["run: keys ['more']"]
     assert list(breaches(figure | {"value": None}, FIGURE)) == ["run.value: None is no float"]
