@@ -182,7 +182,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _figure(figure: Figure) -> dict[str, Any]:
     found = _fields(figure)
     if figure.unit.partition("/")[0] == "s":  # also s/token
-        found |= {name: _seconds(found[name]) for name in ("value", "low", "high")}
+        found |= {name: _seconds(found[name]) for name in ("value", "low", "high", "spread")}
     return found
 
 

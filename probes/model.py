@@ -611,8 +611,8 @@ def unsent(
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured quantity; `n` samples, `low`/`high` bound its uncertainty. Never built without conditions:
-    those of its finding.
+    """A measured quantity; `n` samples, `low`/`high` bound its uncertainty. `spread` of the samples: what their quartiles
+    lie apart. `conditions`: under which all of them were taken; those of its finding, too, hold for it.
     """
 
     value: float
@@ -620,6 +620,8 @@ class Figure:
     n: int
     low: float | None = None
     high: float | None = None
+    spread: float | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

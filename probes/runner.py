@@ -20,6 +20,7 @@ from probes.live import Live
 from probes.model import Call, Case, Finding, Found, Layer, NotSent, Reason, Started, Verdict, unsent
 from probes.passive import passive
 from probes.reproducers import reproducible
+from probes.sampling import completed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -64,6 +65,7 @@ def judge(case: Case, send: Send, redact: Callable[[str], str] = str) -> list[Fi
     try:
         findings = drive(KINDS[case.kind].flow(case), hearing)
         findings += passive(case, heard, {finding.code for finding in findings})
+        findings = [completed(finding, heard) for finding in findings]
         findings = reproducible(findings, heard, [case])
     except Exception:  # noqa: BLE001 - seam 2 of 3: a bug in a flow must not cost the other cases their findings
         return [bug(case, redact(traceback.format_exc()))]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from statistics import median, quantiles
+from typing import TYPE_CHECKING, NamedTuple
 
 from probes.model import Ask, Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from probes.model import Arm, Call
+    from probes.model import Call, Finding
 
 REPEATS = 5
 """Of a figure, by default: with fewer than five on each side no order of them is rarer than 1 in 200."""
@@ -27,14 +27,20 @@ _COVERED = 0.95
 _DRIFTS = 1.25
 """Middle of a half by that of the other, from which on a drift matters."""
 _P_DRIFT = 0.01
+_EXACTLY = 500
+"""Samples, beyond which their number of one kind is as good as normal."""
+_BOUND = 1.96
+UNKNOWN, DIFFERS = "unknown", "differs"
 
 
 class Conditions(NamedTuple):
-    """`client`: whether its connection pool was used before. `cache`: of the prompt, `None` where nothing was done to it."""
+    """`client`: `warm` where its connection pool was used before. `cache`: the arm of the prompt, `cold` where nobody can
+    have sent it before. What a call does not say is unknown.
+    """
 
     connection: str | None
     client: str
-    cache: Arm | None
+    cache: str
     concurrency: int
     route: str
 
@@ -53,26 +59,77 @@ class MixedConditions(ValueError):  # noqa: N818 - it says what the samples are
     """Samples under different conditions make no figure; whoever asks for one has a fault."""
 
 
-def sampled(call: Call, value: float, position: int) -> Sample:
-    exchange, request = call.last, call.trial.request
-    seen: Mapping[str, Any] = exchange.conditions if exchange is not None else {}
-    conditions = Conditions(
-        connection=seen.get("connection"),
-        client="warm" if call.trial.session else "cold",
-        cache=request.arm if isinstance(request, Ask) else None,
-        concurrency=int(call.conditions.get("concurrency", 1)),
+def conditions_of(call: Call) -> Conditions:
+    """As its own conditions say; of a run from before they did, what stands elsewhere in it."""
+    said, request, last = call.conditions, call.trial.request, call.last
+    arm = request.arm if isinstance(request, Ask) else None
+    connection = said.get("connection") or (last.conditions.get("connection") if last is not None else None)
+    return Conditions(
+        connection=connection,
+        client=said.get("client", UNKNOWN),
+        cache=said.get("cache") or arm or UNKNOWN,
+        concurrency=int(said.get("concurrency", 1)),
         route=call.trial.route,
     )
-    return Sample(value, conditions, position, call.own_lag or 0.0)
+
+
+def sampled(call: Call, value: float, position: int = 0) -> Sample:
+    """`position`: where the call itself does not say which of its case it was."""
+    return Sample(
+        value, conditions_of(call), int(call.conditions.get("position", position)), call.own_lag or 0.0
+    )
+
+
+def alike(calls: Iterable[Call]) -> tuple[list[Call], list[Call]]:
+    """The calls under the commonest conditions, of equally common ones the first; and all others."""
+    ways = [(conditions_of(call), call) for call in calls]
+    common = next(iter(Counter(way for way, _ in ways).most_common(1)), (None, 0))[0]
+    return [call for way, call in ways if way == common], [call for way, call in ways if way != common]
+
+
+def completed(finding: Finding, calls: Iterable[Call]) -> Finding:
+    """With the conditions of the calls that its figures are of, where it does not say them itself."""
+    if not finding.figures:
+        return finding
+    of = [
+        call
+        for call in calls
+        if not finding.evidence or any(e.id in finding.evidence for e in call.exchanges)
+    ]
+    ways = {conditions_of(call) for call in of if call.exchanges}
+    columns = zip(Conditions._fields, zip(*ways, strict=True), strict=False)
+    known = {name: seen[0] if len(set(seen)) == 1 else DIFFERS for name, seen in columns}
+    return replace(finding, conditions={**known, **finding.conditions})
 
 
 def figure(samples: Sequence[Sample], unit: str = "s") -> Figure:
     """The median, with the interval that covers the true one at 95 %, or as near as so few can. Raises MixedConditions."""
     if len(kinds := {sample.conditions for sample in samples}) != 1:
         raise MixedConditions(f"{len(kinds)} conditions in one figure")
-    values = sorted(sample.value for sample in samples)
-    cut = _cut(len(values))
-    return Figure(median(values), unit, len(values), values[cut], values[-1 - cut])
+    return middle([sample.value for sample in samples], unit, kinds.pop()._asdict())
+
+
+def middle(values: Sequence[float], unit: str, conditions: Mapping[str, object]) -> Figure:
+    """As `figure`, of values that are known to be taken alike."""
+    ordered = sorted(values)
+    cut = _cut(len(ordered))
+    return Figure(
+        median(ordered),
+        unit,
+        len(ordered),
+        ordered[cut],
+        ordered[-1 - cut],
+        _spread(ordered),
+        dict(conditions),
+    )
+
+
+def _spread(values: Sequence[float]) -> float | None:
+    """Between the quartiles; of one sample nobody knows it."""
+    if len(values) < 2:
+        return None
+    lower, _, upper = quantiles(values, n=4, method="inclusive")
+    return upper - lower
 
 
 def agreeing(sides: Mapping[str, Sequence[Sample]]) -> tuple[dict[str, list[Sample]], int]:
@@ -114,17 +171,18 @@ def drift(control: Sequence[Sample]) -> float | None:
 
 
 def _way(sample: Sample) -> Conditions:
-    return sample.conditions._replace(cache=None)
+    return sample.conditions._replace(cache=UNKNOWN)
 
 
 def _cut(n: int) -> int:
     """Samples that may be left out at each end of n, and the rest still covers the median."""
-    covering = [k for k in range(n // 2) if _outside(n, k) <= 1 - _COVERED]
-    return max(covering, default=0)
-
-
-def _outside(n: int, k: int) -> float:
-    return float(2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n)
+    if n > _EXACTLY:
+        return int((n - _BOUND * math.sqrt(n)) / 2) - 1
+    below, cut = 0, -1
+    while 2 * (below + math.comb(n, cut + 1)) <= (1 - _COVERED) * 2**n:
+        cut += 1
+        below += math.comb(n, cut)
+    return max(cut, 0)
 
 
 def _ways(n: int, m: int) -> list[int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from exchanges import CLOUDFLARE, GOOD_CHAT, HTML, JSON, exchange, stream_facts
 
 from probes.attribution import attribute
+from probes.circumstances import Circumstances
 from probes.complaint import Told
 from probes.kinds import KINDS
 from probes.model import (
@@ -196,8 +197,17 @@ class Server:
     mind: Callable[[Asked], str | Exchange]
     calls: list[Call] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.circumstances = Circumstances("canned", self.case.target.limits.concurrency)
+
     def __call__(self, planned: Sequence[Planned]) -> list[Call]:
-        got = [self._call(trial, repeat) for trial, repeat in planned]
+        got = []
+        for (trial, repeat), under in self.circumstances.salted(planned):
+            known = self.circumstances.begin(trial, under)
+            call = self._call(trial, repeat)
+            if call.not_sent is None:
+                call = replace(call, conditions={**call.conditions, **known, **self.circumstances.end(call)})
+            got.append(call)
         self.calls += got
         return got
 

@@ -108,3 +108,22 @@ def httpx():
     from probes import config
 
     return config.clients()["httpx"]
+
+
+def test_the_arms_of_the_cache_share_no_salt_but_a_read_that_of_its_write():
+    """A cache that the probe itself filled is no finding: each write has a prompt of its own, in each run."""
+    from canned import case, told
+
+    arms = {}
+    for seed in (1, 2):
+        _, server = told(case("prompt_cache", (httpx(),), keyed=True, seed=seed), lambda _: "good stream")
+        for call in server.calls:
+            arms.setdefault(call.trial.label.split("/", 2)[-1], []).append(call.trial.salt)
+    for write, read in (("cold", "warm"), ("kept/cold", "kept/warm")):
+        assert len(set(arms[write])) == len(arms[write]) > 1
+        assert set(arms[read]) <= set(arms[write])
+    mine = {
+        arm: set(salts) for arm, salts in arms.items() if arm in {"cold", "kept/cold", "control", "warm_up"}
+    }
+    assert sum(map(len, mine.values())) == len(set().union(*mine.values()))
+    assert len(set(arms["control"])) == len(arms["control"])

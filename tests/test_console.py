@@ -27,6 +27,7 @@ from probes.model import (
     Case,
     Exchange,
     Factor,
+    Figure,
     Finding,
     Finished,
     Found,
@@ -165,6 +166,10 @@ STREAMED = {
     "event_kinds": "v" * 690,
     "body_head": b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}\n\ndata: [DONE]\n\n',
 }
+MEASURED = {
+    "cutoff": 125.1, "ttft": 2.1, "tpot": 0.273, "connect_ipv4": 0.003, "streamed_headers": 0.063, "streamed_first_byte": 0.063,
+    "streamed_first_token": 1.9, "plain_headers": 125.1, "plain_first_byte": 125.1,
+}  # fmt: skip
 REFUSED = {"timeline": CUT, "event_times": (), "body_head": b"error code: 524"}
 SAMPLES_OF_THE_DEMO = {"demo.txt": console, "junit.xml": junit, "summary.md": markdown, "report.html": html}
 
@@ -189,9 +194,20 @@ def steady_run(run: Run, spend: Spend) -> Run:
         again = finding.reproduce and replace(finding.reproduce, command=steady(finding.reproduce.command))
         title, advice = steady(finding.title), steady(finding.advice)
         following = finding.next_test and steady(finding.next_test)
+        figures = {name: measured(name, figure) for name, figure in finding.figures.items()}
         return replace(
-            finding, title=title, advice=advice, detail=detail, next_test=following, reproduce=again
+            finding,
+            title=title,
+            advice=advice,
+            detail=detail,
+            next_test=following,
+            reproduce=again,
+            figures=figures,
         )
+
+    def measured(name: str, figure: Figure) -> Figure:
+        value = MEASURED.get(name, figure.value)
+        return replace(figure, value=value, low=value - (1.5 if name == "cutoff" else 0.0), high=value)
 
     drawn = {
         name: known

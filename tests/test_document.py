@@ -172,17 +172,34 @@ def test_absent_is_null_and_never_0():
 
 def test_a_finding_for_people_and_machines():
     """Rows become lines, figures in seconds are rounded, the command stands with whether it was run."""
+    new = {"connection": "new"}
     finding = model.Finding(
         "timeout.first_byte", model.Verdict.FAIL, "s/k", "k", layer=model.Layer.EDGE, factor=model.Factor.STREAM,
         detail=(("seen", "524 after\n125.0 s"), ("so", "lost: all")), observed=model.Observed(3, 3),
-        figures={"cut": model.Figure(125.00000001, "s", 3), "price": model.Figure(1.5e-7, "usd", 1)},
+        figures={"cut": model.Figure(125.00000001, "s", 3, spread=0.1000000001, conditions=new), "price": model.Figure(1.5e-7, "usd", 1)},
         reproduce=model.Reproduce("curl …", verified=True),
     )  # fmt: skip
     written = to_document(a_run(an_exchange(), findings=(finding,)))["findings"][0]
     assert written["detail"] == "seen: 524 after\n  125.0 s\nso: lost: all"
     assert written["figures"] == {
-        "cut": {"value": 125.0, "unit": "s", "n": 3, "low": None, "high": None},
-        "price": {"value": 1.5e-7, "unit": "usd", "n": 1, "low": None, "high": None},
+        "cut": {
+            "value": 125.0,
+            "unit": "s",
+            "n": 3,
+            "low": None,
+            "high": None,
+            "spread": 0.1,
+            "conditions": new,
+        },
+        "price": {
+            "value": 1.5e-7,
+            "unit": "usd",
+            "n": 1,
+            "low": None,
+            "high": None,
+            "spread": None,
+            "conditions": {},
+        },
     }
     assert written["reproduce"] == {"command": "curl …", "verified": True}
     assert (written["verdict"], written["layer"], written["factor"]) == ("fail", "edge", "stream")

@@ -30,7 +30,9 @@ FACTORS = {
     "length", "route", "family", "connection", "prefix", "key",
 }  # fmt: skip
 
-FIGURE = {"value": "float", "unit": "str", "n": "int", "low": "float?", "high": "float?"}
+FIGURE = {
+    "value": "float", "unit": "str", "n": "int", "low": "float?", "high": "float?", "spread": "float?", "conditions": {},
+}  # fmt: skip
 FINDING = {
     "code": FINDING_CODES, "verdict": VERDICTS, "layer": LAYERS, "product": "str?", "vendor_code": "str?", "kind": "str",
     "case": "str", "client": "str?", "route": "str?", "factor": FACTORS | {None}, "observed": ({"k": "int", "n": "int"}, None),
@@ -300,7 +302,7 @@ def test_the_run_with_skipped_cases(document):
 
 def test_a_breach_is_seen():
     """The check of this file fails on a key too many, a nought for a null, and a word of one's own."""
-    figure = {"value": 1.0, "unit": "s", "n": 1, "low": None, "high": None}
+    figure = {"value": 1.0, "unit": "s", "n": 1, "low": None, "high": None, "spread": None, "conditions": {}}
     assert list(breaches(figure, FIGURE)) == []
     assert list(breaches(figure | {"more": 1}, FIGURE)) == ["run: keys ['more']"]
     assert list(breaches(figure | {"value": None}, FIGURE)) == ["run.value: None is no float"]

@@ -10,7 +10,7 @@ from probes.change.part import Part, finding, times
 from probes.change.statistics import FAMILY, gap, weighted
 from probes.comparison import Row
 from probes.kinds.conclude import is_good
-from probes.model import Figure, Reason, Verdict
+from probes.model import Ask, Figure, Reason, Verdict
 from probes.samples import cached_share
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from probes.change.answers import Where
     from probes.change.statistics import Share
-    from probes.model import Finding, Run
+    from probes.model import Call, Finding, Run
 
 _MATTERS = 0.1
 """Of all tokens of the prompts: a smaller loss may go unnoticed."""
@@ -57,13 +57,19 @@ def _counted(runs: Sequence[Run]) -> dict[Where, list[tuple[int, int]]]:
     found: dict[Where, list[tuple[int, int]]] = {}
     for run in runs:
         for call in run.calls:
-            if call.last is None or not plain(call) or not is_good(call):
+            if call.last is None or not plain(call) or not is_good(call) or _no_read(call):
                 continue
             mine = found.setdefault((question(call.case), call.trial.client, call.trial.route), [])
             tokens = cached_share(call.last.facts.get("usage") or {})
             if tokens is not None and tokens[1]:
                 mine.append(tokens)
     return found
+
+
+def _no_read(call: Call) -> bool:
+    """Asked so as to miss: how many of them there are is the experiment's choice."""
+    ask = call.trial.request
+    return isinstance(ask, Ask) and ask.arm not in {None, "primed"}
 
 
 def _row(where: Where, then: Share, now: Share, n: tuple[int, int], level: float) -> Row:
@@ -101,6 +107,7 @@ def _finding(where: Where, row: Row, then: Share, now: Share) -> Finding:
         + ("" if worse else " can't be told"),
         detail=(("before", row.before), ("after", row.after), ("because", row.why)),
         figures={"before": _figure(then), "after": _figure(now)},
+        conditions={"case": where[0], "cache": "primed, or as customers ask", "connection": "any"},
         reason=_REASONS.get(row.verdict),
         **({} if worse else {"advice": "Ask more often, with the prompts that are to be cached."}),
     )

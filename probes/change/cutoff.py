@@ -129,10 +129,21 @@ def _compared(where: Where, before: _Cutoff, after: _Cutoff) -> tuple[Row, Findi
         else f"The cutoff of {row.where} is {why}: {after}",
         detail=(("before", str(before)), ("after", str(after))),
         figures={"before": then, "held" if after.held else "cutoff": now},
+        conditions=_shared([*before.ends, *after.ends]),
         evidence=tuple(name for end in after.ends for name in end.evidence)[:_SHOWN],
         **(_whose(after.ends) if earlier else {}),
     )
     return row, told
+
+
+def _shared(ends: Sequence[Finding]) -> dict[str, Any]:
+    """The conditions that both sides have in common."""
+    first, *others = ends
+    return {
+        name: value
+        for name, value in first.conditions.items()
+        if all(one.conditions.get(name) == value for one in others)
+    }
 
 
 def _why(before: _Cutoff, after: _Cutoff, *, earlier: bool, later: bool) -> str:

@@ -16,6 +16,7 @@ from probes.change.statistics import FAMILY
 from probes.comparison import Row
 from probes.kinds.words import duration
 from probes.model import Figure, Reason, Verdict
+from probes.sampling import middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -189,6 +190,7 @@ def _finding(test: Test, row: Row, reason: Reason | None, slower: float) -> Find
             title = f"{row.what} of {row.where} is slower by {span}; whether by {slower:.0%} can't be told"
     n, unit = min(test.before.n, test.after.n), "s/token" if test.metric == "tpot" else "s"
     smallest = {"smallest": Figure(row.smallest, "times", n)} if row.smallest else {}
+    conditions = _as_conditions(test.conditions)
     left = [
         f"{one.late} {side}" for side, one in (("before", test.before), ("after", test.after)) if one.late
     ]
@@ -206,11 +208,11 @@ def _finding(test: Test, row: Row, reason: Reason | None, slower: float) -> Find
         ),
         figures={
             "ratio": row.effect,
-            "before": Figure(test.before.middle, unit, test.before.n),
-            "after": Figure(test.after.middle, unit, test.after.n),
+            "before": middle(test.before.values, unit, conditions),
+            "after": middle(test.after.values, unit, conditions),
             **smallest,
         },
-        conditions=_as_conditions(test.conditions),
+        conditions=conditions,
         reason=reason,
         **({} if code == "regression.latency" else {"advice": _ADVICE[reason].format(percent(1 + slower))}),
     )
@@ -226,7 +228,8 @@ _ADVICE = {
 def _as_conditions(key: Conditions) -> dict[str, Any]:
     return {
         "connection": key.connection, "http_version": key.http_version, "cache": key.cache, "concurrency": key.concurrency,
-        "stream": key.stream, "cap": key.cap, "endpoint": key.endpoint, "model": key.model, "client": "cold",
+        "stream": key.stream, "cap": key.cap, "endpoint": key.endpoint, "model": key.model,
+        "client": "warm" if key.connection == "reused" else "cold",
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from probes.response import in_words, retry_after
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from probes.model import Call, Case, Exchange
+    from probes.model import Call, Case, Exchange, Figure
 
 _BODY_SHOWN = 60
 _NAMED = 3
@@ -62,6 +62,20 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s"
+
+
+def median_of(figure: Figure) -> str:
+    """A median with its interval, its n, and how far apart the quartiles lie: `120 ms (118 to 131 ms, n 9, quartiles 6 ms
+    apart)`.
+    """
+    said = [f"n {figure.n}"]
+    if figure.n > 1 and figure.low is not None and figure.high is not None:
+        low, high = duration(figure.low), duration(figure.high)
+        number, _, unit = low.partition(" ")
+        said.insert(0, f"{number if high.endswith(f' {unit}') else low} to {high}")
+    if figure.spread is not None:
+        said.append(f"quartiles {duration(figure.spread)} apart")
+    return f"{duration(figure.value)} ({', '.join(said)})"
 
 
 def emulated(case: Case, names: Sequence[str]) -> tuple[tuple[str, str], ...]:

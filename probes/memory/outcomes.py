@@ -12,6 +12,7 @@ from probes.kinds.conclude import is_good
 from probes.model import Ask, Layer, Verdict
 from probes.runner import worst
 from probes.samples import sample
+from probes.sampling import conditions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,14 +86,25 @@ def limited(call: Call) -> bool:
 
 
 def clocks(call: Call) -> Clocks:
-    """Of a good answer, as a comparison counts them: without those that the probe itself stamped late."""
+    """Of a good answer, as a comparison counts them: without those that the probe itself stamped late, or that were not asked
+    for under the conditions that all figures over time have.
+    """
     last = call.last
-    if last is None or not is_good(call):
+    if last is None or not is_good(call) or not usual(call):
         return Clocks()
     line, seen = last.timeline, sample(last)
     return Clocks(
         None if seen.ttft is None else line.first_token, seen.tpot, None if seen.total is None else line.end
     )
+
+
+def usual(call: Call) -> bool:
+    """A short prompt, no arm of an experiment with the cache, on a connection of its own. That of older runs may not be
+    recorded.
+    """
+    ask, way = call.trial.request, conditions_of(call)
+    short = isinstance(ask, Ask) and not ask.prompt_tokens and ask.arm is None
+    return short and way.connection != "reused" and way.client != "warm"
 
 
 def outcomes(run: Run, at: datetime) -> Iterator[Outcome]:

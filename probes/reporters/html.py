@@ -15,6 +15,7 @@ from probes.reporters.curve import curve, plot
 from probes.reporters.figures import group, lines, plotted, text
 from probes.reporters.frame import head
 from probes.reporters.judged import as_judged
+from probes.reporters.measures import HEADS, measures
 from probes.reporters.tracks import Track, by_id
 from probes.reporters.words import (
     AXIS,
@@ -127,7 +128,23 @@ def _article(finding: Finding, number: int, elsewhere: _Pictured) -> Iterator[st
         yield f"<dt>{label}</dt><dd>{pre}{f'({text(note)})' if note else ''}</dd>"
     yield from _links(finding, elsewhere)
     yield "</dl>"
+    yield from _measures(finding)
     yield "</article>"
+
+
+def _measures(finding: Finding) -> Iterator[str]:
+    """All that it measured, each under its conditions."""
+    if not finding.figures:
+        return
+    yield "<details><summary>Figures and the conditions under which they were taken</summary>"
+    yield '<table class="measures">'
+    heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
+    yield f"<thead><tr>{heads}</tr></thead>"
+    yield "<tbody>"
+    for measure in measures(finding):
+        yield f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in measure)}</tr>"
+    yield "</tbody>"
+    yield "</table></details>"
 
 
 def _below(drawn: Sequence[Track], shown: Sequence[Track], *, reading: bool) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from probes.model import Verdict
 from probes.redact import safe_text
+from probes.reporters.measures import HEADS, measures
 from probes.reporters.picture import picture
 from probes.reporters.tracks import by_id
 from probes.reporters.words import (
@@ -97,6 +98,13 @@ def _details(finding: Finding, drawn: Sequence[str], *, opened: bool) -> list[st
         lines.append(f"- **{inert(label)}**: {'<br>'.join(map(inert, text.split(chr(10))))}")
     if drawn:
         lines += ["", *_fenced(drawn, "text")]
+    if finding.figures:
+        lines += [
+            "",
+            f"| {' | '.join(HEADS)} |",
+            f"|{'---|' * len(HEADS)}",
+            *(_row(*m) for m in measures(finding)),
+        ]
     for label, command, note in commands(finding):
         head = f"{label.capitalize()}{f' ({note})' if note else ''}:"
         shown = [safe_text(line) for line in folded(command, _WIDTH)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.model import Layer, Reason, Verdict
+from probes.reporters.taken import under
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -167,8 +168,10 @@ def rows(finding: Finding) -> Iterator[tuple[str, str]]:
     """(label, text) in the order a person asks: seen, because, so, do, next."""
     if finding.verdict is Verdict.PASS:
         yield from finding.detail
+        yield from _taken(finding)
         return
     yield from _counted(finding)
+    yield from _taken(finding)
     if finding.reason is not None:
         yield "unproven", _UNPROVEN[finding.reason]
     if finding.factor is not None:
@@ -183,6 +186,12 @@ def rows(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "do", f"{finding.who_acts}: {finding.advice}" if finding.who_acts else finding.advice
     if finding.next_test:
         yield "next", _next(finding.next_test)[0]
+
+
+def _taken(finding: Finding) -> Iterator[tuple[str, str]]:
+    """No figure without its conditions."""
+    if said := under(finding):
+        yield "under", said
 
 
 def _counted(finding: Finding) -> Iterator[tuple[str, str]]:

@@ -79,7 +79,11 @@ def test_both_families_answer():
         exchange(200, TRACE, {"content-type": "text/plain"}, url="https://a.example/cdn-cgi/trace")
     )
     (fine,), sent = found([dialled(4, "192.0.2.1")], [dialled(6, "2001:db8::1")], page)
-    assert (fine.code, fine.verdict, fine.figures["connect"].n) == ("ok", Verdict.PASS, 2)
+    assert (fine.code, fine.verdict) == ("ok", Verdict.PASS)
+    assert {name: (f.n, f.conditions["family"]) for name, f in fine.figures.items()} == {
+        "connect_ipv4": (1, 4),
+        "connect_ipv6": (1, 6),
+    }
     assert all(word in fine.detail[0][1] for word in ("192.0.2.1 10 ms", "2001:db8::1", "h2", "60 days left"))
     assert fine.conditions["colo"] == "FRA"
     assert len(sent) == 3
@@ -147,7 +151,11 @@ def test_a_far_host():
     """Slower than some clients wait is a warning beside the green, by the quickest of three."""
     findings, _ = found([dialled(4, "192.0.2.1", connect=0.4)], [])
     slow, fine = findings
-    assert (slow.code, slow.verdict, slow.figures["connect"].value) == ("timeout.connect", Verdict.WARN, 0.4)
+    assert (slow.code, slow.verdict, slow.figures["connect_ipv4"].value) == (
+        "timeout.connect",
+        Verdict.WARN,
+        0.4,
+    )
     assert fine.verdict is Verdict.PASS
 
 

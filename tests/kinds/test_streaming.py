@@ -13,6 +13,8 @@ from probes.kinds.streaming.by_route import MOST_PAIRS
 from probes.kinds.streaming.clocks import LEAST_FOR_P99, timed
 from probes.kinds.streaming.seen import otherwise
 from probes.model import (
+    Ask,
+    Call,
     Confidence,
     Factor,
     Layer,
@@ -21,6 +23,7 @@ from probes.model import (
     Route,
     Slo,
     Timeline,
+    Trial,
     Verdict,
     WhoActs,
     WireError,
@@ -49,9 +52,16 @@ def stream(kinds="orvvvvovd", every=0.1, start=0.2, stalls=(), line=LINE, **fact
 # --- clocks ----------------------------------------------------------------------------------------------
 
 
+def taken(*exchanges, **conditions):
+    """A call of each, all under the same conditions."""
+    one = Trial("streaming/httpx", "httpx", "edge", Ask("chat", stream=True))
+    known = {"connection": "new", "client": "cold", "cache": "cold", "concurrency": 1, **conditions}
+    return [Call(f"c{n}", "s", one, n, (e,), conditions=known) for n, e in enumerate(exchanges)]
+
+
 def test_five_clocks_each_from_the_first_byte_sent():
     """A role-only chunk stops the event clock, reasoning that of tokens, visible text the last; TPOT by the usage."""
-    figures = timed([stream()], 4).figures
+    figures = timed(taken(stream())).figures
     seconds = {
         name: round(figures[name].value, 6)
         for name in ("headers", "first_byte", "first_event", "ttft", "first_content")
@@ -69,7 +79,7 @@ def test_five_clocks_each_from_the_first_byte_sent():
 
 def test_no_time_per_token_without_a_usage():
     """Chunks are not tokens."""
-    figures = timed([stream(usage=None)], 1).figures
+    figures = timed(taken(stream(usage=None))).figures
     assert "tpot" not in figures
     assert "chunk_gap" in figures
 
@@ -77,7 +87,7 @@ def test_no_time_per_token_without_a_usage():
 def test_gaps_between_bytes_between_events_and_between_chunks():
     """Comments are bytes and no events, a ping is an event, a chunk gap is between chunks that hold tokens."""
     seen = stream("occcvccpccvd")
-    figures = timed([seen], 1).figures
+    figures = timed(taken(seen)).figures
     longest = {
         name: round(figures[f"{name}_max"].value, 6) for name in ("transport_gap", "event_gap", "chunk_gap")
     }
@@ -88,14 +98,14 @@ def test_gaps_between_bytes_between_events_and_between_chunks():
 @pytest.mark.parametrize("gaps", [LEAST_FOR_P99 - 1, LEAST_FOR_P99])
 def test_no_p99_of_fewer_samples_than_it_takes(gaps):
     """Below a hundred it is the maximum by another name."""
-    figures = timed([stream("v" * (gaps + 1))], 1).figures
+    figures = timed(taken(stream("v" * (gaps + 1)))).figures
     assert ("chunk_gap_p99" in figures) == (gaps >= LEAST_FOR_P99)
 
 
 def test_heartbeats_by_their_kind():
     """Of all streams together."""
     beats = {"comment": {"n": 2, "first": 0, "last": 1}, "ping": {"n": 1, "first": 0, "last": 0}}
-    figures = timed([stream(heartbeats=beats), stream(heartbeats=beats)], 1).figures
+    figures = timed(taken(stream(heartbeats=beats), stream(heartbeats=beats))).figures
     assert (figures["heartbeats_comment"].value, figures["heartbeats_ping"].value) == (4, 2)
     assert "heartbeats_blank" not in figures
 
@@ -103,19 +113,29 @@ def test_heartbeats_by_their_kind():
 def test_a_reading_during_a_stall_of_our_own_is_left_out_and_counted():
     """What is stamped while this process is late may have come before."""
     clean, late = stream(), stream(stalls=[(0.48, 0.52)])
-    both = timed([clean, late], 2)
+    both = timed(taken(clean, late))
     assert both.figures["ttft"].n == 1
     assert both.figures["headers"].n == 2
     assert both.conditions["tainted"] >= 1
     assert [row for row in both.rows if row[0] == "tainted"]
-    assert "ttft" not in timed([late], 1).figures
-    assert "tainted" not in timed([clean], 1).conditions
+    assert "ttft" not in timed(taken(late)).figures
+    assert "tainted" not in timed(taken(clean)).conditions
 
 
 @pytest.mark.parametrize(("at", "late"), [(0.9, False), (1.0, True), (1.2, True), (1.4, True), (1.5, False)])
 def test_how_long_a_stall_taints(at, late):
     """As long again as it took, for what had piled up to be read."""
     assert bool(stalled(stream(stalls=[(1.0, 1.2)]), at)) == late
+
+
+def test_streams_under_other_conditions_are_in_no_figure():
+    """The commonest conditions are told, and how many streams had others."""
+    calls = [*taken(stream(), stream()), *taken(stream(), connection="reused")]
+    seen = timed(calls)
+    assert {figure.n for name, figure in seen.figures.items() if name in {"ttft", "headers", "tpot"}} == {2}
+    assert {figure.conditions.get("connection", "new") for figure in seen.figures.values()} == {"new"}
+    assert "1 of 3 streams" in dict(seen.rows)["left out"]
+    assert "left out" not in dict(timed(calls[:2]).rows)
 
 
 def test_the_figures_carry_their_conditions():

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import conclude, is_good, not_sent, outcome_code
 from probes.kinds.words import duration, shown
-from probes.model import Confidence, Figure, Layer, NotSent, Observed, Reason, Verdict
+from probes.model import Confidence, Layer, NotSent, Observed, Reason, Verdict
+from probes.sampling import alike, conditions_of, figure, sampled
 from probes.twins import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Case, Exchange, Finding
+    from probes.model import Call, Case, Exchange, Figure, Finding
 
 _LOST = frozenset({"deadline", "timeout", "lost", "reset", "closed", "connect"})
 _PATIENT = 3.0
@@ -63,7 +63,8 @@ def _lost_finding(
     """
     last, sent = lost[-1].last, [call for call in calls if call.not_sent is None]
     assert last is not None
-    times = _times([before, *(call for call in sent if call not in lost)])
+    came = [call for call in sent if call not in lost]
+    times = _times([before, *came])
     slow = _maybe_slow(calls, lost, times)
     ends = sorted({shown(call.last) for call in lost if call.last is not None})
     low, high = wilson(len(lost), len(sent))
@@ -85,7 +86,7 @@ def _lost_finding(
             ("beside", alone),
             ("rate", f"{len(lost)} of {len(sent)}, 95 % interval {low:.0%} to {high:.0%}"),
         ),
-        figures=_figures(times),
+        figures=_figures(came),
         conditions=_conditions(last, sent),
         confidence=Confidence.LOW if slow or len(lost) == len(sent) else Confidence.MEDIUM,
         next_test=f"the same with a longer deadline (--set deadline={3 * float(case.params['deadline']):g})" if slow
@@ -119,7 +120,7 @@ def _group(case: Case, sent: Sequence[Call], members: Sequence[Call]) -> Finding
         client=members[0].trial.client,
         observed=Observed(len(members), len(sent)),
         detail=(("seen", f"{len(members)} of {len(sent)} at once: {shown(last)}; alone, right before it, one was good"),),
-        figures=_figures(_times(sent)),
+        figures=_figures(sent),
         conditions=_conditions(last, sent),
         evidence=_evidence(members),
         **ours,
@@ -145,7 +146,7 @@ def _good(case: Case, sent: Sequence[Call]) -> Finding:
         title=f"Only {reached} of {len(sent)} requests were under way together" if few
         else f"All of {len(sent)} requests at once were answered",
         detail=(("seen", said),),
-        figures=_figures(times),
+        figures=_figures(sent),
         conditions=_conditions(last, sent),
         evidence=_evidence(sent),
         **(thin if few else {}),
@@ -184,13 +185,20 @@ def _times(calls: Sequence[Call]) -> list[float]:
     return [call.last.timeline.end or 0.0 for call in calls if call.last is not None and is_good(call)]
 
 
-def _figures(times: Sequence[float]) -> dict[str, Figure]:
-    return {"answered": Figure(median(times), "s", len(times), min(times), max(times))} if times else {}
+def _figures(burst: Sequence[Call]) -> dict[str, Figure]:
+    """Of its good answers; those alone, before and after it, had the server to themselves."""
+    good, _ = alike(call for call in burst if call.last is not None and is_good(call))
+    samples = [sampled(call, call.last.timeline.end or 0.0) for call in good if call.last is not None]
+    return {"answered": figure(samples)} if samples else {}
 
 
 def _conditions(exchange: Exchange, sent: Sequence[Call]) -> dict[str, Any]:
     """`concurrency` is what was reached."""
-    return {**exchange.conditions, "client": "cold", "cache": "unknown", "concurrency": together(sent)}
+    return {
+        **exchange.conditions,
+        **conditions_of(sent[-1])._asdict(),
+        "concurrency": together(sent),
+    }
 
 
 def _answers(sent: Sequence[Call], lost: Sequence[Call]) -> str:

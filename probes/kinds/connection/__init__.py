@@ -9,6 +9,7 @@ from probes.kinds.conclude import by_outcome, conclude, not_sent, outcome_code
 from probes.kinds.connection.dialled import (
     by_us,
     connected,
+    connects,
     family,
     of_family,
     place,
@@ -25,7 +26,6 @@ from probes.model import (
     Confidence,
     Dial,
     Factor,
-    Figure,
     Layer,
     Observed,
     Raw,
@@ -225,7 +225,6 @@ def _slowness(case: Case, calls: Sequence[Call]) -> list[Finding]:
         return []
     exchanges = [e for call in calls for e in call.exchanges if place(e) in slow and connected(e)]
     rows = ", ".join(f"{at} {duration(seconds)}" for at, seconds in slow.items())
-    low, high = min(slow.values()), max(slow.values())
     return [
         conclude(
             case, "timeout.connect", exchanges[-1],
@@ -237,7 +236,7 @@ def _slowness(case: Case, calls: Sequence[Call]) -> list[Finding]:
                 ("seen", f"{rows}, the quickest of {len(exchanges) // len(slow)}"),
                 ("so", "Node.js gives up on each address too soon and raises an error without a message"),
             ),
-            figures={"connect": Figure(low, "s", len(exchanges), low, high)},
+            figures=connects(exchanges),
             confidence=Confidence.HIGH,
             next_test=None,
             advice="Serve this region from a nearer site, or tell customers to raise their client's connect limit.",
@@ -249,10 +248,9 @@ def _slowness(case: Case, calls: Sequence[Call]) -> list[Finding]:
 def _fine(case: Case, tried: Sequence[Exchange], calls: Sequence[Call]) -> Finding:
     good = [e for e in tried if connected(e)]
     shown = next((e for e in reversed(good) if e.timeline.tls is not None), good[-1])
-    times = sorted(quickest(good).values())
     untested = sorted({f"IPv{e.conditions['family']}" for e in tried if by_us(e)})
     colo = site(calls)
-    n = len(times)
+    n = len(quickest(good))
     return conclude(
         case, "ok", shown,
         layer=Layer.NETWORK,
@@ -262,7 +260,7 @@ def _fine(case: Case, tried: Sequence[Exchange], calls: Sequence[Call]) -> Findi
             ("seen", told(good) + session(shown) + (f"; edge location {colo}" if colo else "")),
             *((("not tested", f"{' and '.join(untested)}: this machine has no route"),) if untested else ()),
         ),
-        figures={"connect": Figure(times[n // 2], "s", len(good), times[0], times[-1])},
+        figures=connects(good),
         conditions={**shown.conditions, **({"colo": colo} if colo else {})},
         confidence=Confidence.HIGH,
         next_test=None,

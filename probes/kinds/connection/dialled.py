@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.kinds.words import duration
-from probes.model import Dial
+from probes.model import Dial, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +41,21 @@ def quickest(exchanges: Sequence[Exchange]) -> dict[str, float]:
     for e in exchanges:
         if e.timeline.connect is not None:
             found[place(e)] = min(e.timeline.connect, found.get(place(e), e.timeline.connect))
+    return found
+
+
+def connects(exchanges: Sequence[Exchange]) -> dict[str, Figure]:
+    """A figure for each family: the middle one of its addresses, each by its quickest connect, between the first and the last
+    of them.
+    """
+    found = {}
+    for number in (4, 6):
+        own = [e for e in exchanges if e.conditions.get("family") == number]
+        if times := sorted(quickest(own).values()):
+            middle = times[len(times) // 2]
+            found[f"connect_ipv{number}"] = Figure(
+                middle, "s", len(own), times[0], times[-1], conditions={"family": number}
+            )
     return found
 
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from probes.kinds.conclude import is_good
-from probes.kinds.words import duration
+from probes.kinds.words import duration, median_of
 from probes.model import Figure
 from probes.sampling import REPEATS, SURE, above, agreeing, drift, figure, sooner
 from probes.twins import P, wilson
@@ -142,15 +142,10 @@ def _compared(
 
 
 def _said(sides: dict[str, list[Sample]]) -> str:
-    """Median, n and spread of each arm."""
+    """The median of each arm."""
     words = {"control": "short control", "cold": "cold", "warm": "the same bytes again",
              "broken": "behind a line that changes", "moved": "before that line"}  # fmt: skip
-    said = []
-    for arm, samples in sides.items():
-        if samples:
-            values = sorted(s.value for s in samples)
-            spread = f"{duration(values[0])} to {duration(values[-1])}"
-            said.append(f"{words[arm]} {duration(median(values))} (n {len(values)}, {spread})")
+    said = [f"{words[arm]} {median_of(figure(samples))}" for arm, samples in sides.items() if samples]
     return "; ".join(said)
 
 

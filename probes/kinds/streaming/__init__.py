@@ -69,10 +69,10 @@ def told(
         *usage.counted_twice(case, calls),
         *usage.implausible(case, calls),
     ]
-    marred += silences.stood(case, calls, _side_by_side(case))
+    marred += silences.stood(case, calls)
     kept, left = _but(case, calls, found, marred, what)
     whole = [_told(case, finding, _own(finding, calls), proof) for finding in kept]
-    return _with(left, [*whole, *parsers.unsafe(case, calls), *_clocked(case, calls, marred, proof)])
+    return _with(left, [*whole, *parsers.unsafe(case, calls), *_clocked(calls, marred, proof)])
 
 
 def _own(finding: Finding, calls: Sequence[Call]) -> list[Call]:
@@ -101,16 +101,14 @@ def _with(rows: Sequence[tuple[str, str]], found: list[Finding]) -> list[Finding
     return [replace(found[0], detail=(*found[0].detail, *rows)), *found[1:]] if rows and found else found
 
 
-def _clocked(
-    case: Case, calls: Sequence[Call], marred: Sequence[Finding], proof: str | None
-) -> list[Finding]:
+def _clocked(calls: Sequence[Call], marred: Sequence[Finding], proof: str | None) -> list[Finding]:
     """With the clocks of their streams, each at its first."""
     told: set[str] = set()
     found = []
     for finding in marred:
         own = [call for call in _own(finding, calls) if call.id not in told]
         told |= {call.id for call in own}
-        found.append(_timed(case, finding, own, proof) if own else finding)
+        found.append(_timed(finding, own, proof) if own else finding)
     return found
 
 
@@ -118,15 +116,15 @@ def _told(case: Case, finding: Finding, own: Sequence[Call], proof: str | None) 
     """With the clocks of what is good, and with what else there is to say of the end and the bytes."""
     found = replace(finding, figures={**finding.figures, **ends.figures(finding, own)})
     if finding.verdict is Verdict.PASS or finding.code == "stream.no_end":
-        found = _timed(case, found, own, proof)
+        found = _timed(found, own, proof)
     rows = seen.rows(finding, own, parsers.sdk_clients(case))
     found = replace(found, **seen.otherwise(finding, own), detail=(*found.detail, *rows))
     return parsers.told(found, own)
 
 
-def _timed(case: Case, finding: Finding, own: Sequence[Call], proof: str | None) -> Finding:
+def _timed(finding: Finding, own: Sequence[Call], proof: str | None) -> Finding:
     exchanges = [call.last for call in own if call.last is not None]
-    measured = timed(exchanges, _side_by_side(case))
+    measured = timed(own)
     rows = [*measured.rows, *usage.parts(exchanges), *(usage.rows(exchanges[-1]) if exchanges else ())]
     rows += [("no reason", f"no finish reason comes, as always from this endpoint: {proof}")] if proof else []
     return replace(
@@ -135,10 +133,6 @@ def _timed(case: Case, finding: Finding, own: Sequence[Call], proof: str | None)
         figures={**measured.figures, **finding.figures},
         conditions={**finding.conditions, **measured.conditions},
     )
-
-
-def _side_by_side(case: Case) -> int:
-    return min(len(case.clients), case.target.limits.concurrency)
 
 
 def _promised(case: Case, calls: Sequence[Call]) -> list[Finding]:
@@ -156,7 +150,7 @@ def _promised(case: Case, calls: Sequence[Call]) -> list[Finding]:
                 evidence=tuple(call.last.id for call in good if call.last is not None),
             )
         ]
-    return missed(case, clean, _side_by_side(case))
+    return missed(case, clean)
 
 
 def _late(call: Call) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from probes.kinds.words import duration
+from probes.kinds.words import duration, median_of
 from probes.model import Figure
 from probes.samples import counted, stalled, tpot
+from probes.sampling import alike, conditions_of, figure, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from probes.model import Exchange
+    from probes.model import Call, Exchange
+    from probes.sampling import Sample
 
 CLOCKS = {
     "headers": "headers",
@@ -39,24 +40,39 @@ class Timed(NamedTuple):
     conditions: dict[str, Any]
 
 
-def timed(exchanges: Sequence[Exchange], concurrency: int) -> Timed:
-    """Times from the first byte of the request sent, of cold clients on fresh connections; nothing is claimed of caches."""
+def timed(calls: Sequence[Call]) -> Timed:
+    """Times from the first byte of the request sent, of the calls under the commonest conditions; how many others there were
+    is said.
+    """
+    every = [call for call in calls if call.last is not None]
+    kept, others = alike(every)
+    streams = [(call, call.last) for call in kept if call.last is not None]
     readings = _Readings()
-    figures = {name: f for name, mark in CLOCKS.items() if (f := _clock(exchanges, mark, readings))}
+    figures = {name: f for name, mark in CLOCKS.items() if (f := _clock(streams, mark, readings))}
     pace = [
-        value
-        for e in exchanges
+        sampled(call, value)
+        for call, e in streams
         if readings.take(e, e.timeline.first_token, e.timeline.last_token)
         and (value := tpot(e, counted(e))) is not None
     ]
-    figures |= {"tpot": _middle(pace, "s/token")} if pace else {}
+    figures |= {"tpot": figure(pace, "s/token")} if pace else {}
     for name, times in _COLUMNS.items():
-        figures |= _gaps(name, [gap for e in exchanges for gap in _apart(e, times(e), readings)])
+        gaps = [sampled(call, gap) for call, e in streams for gap in _apart(e, times(e), readings)]
+        figures |= _gaps(name, gaps)
+    exchanges = [e for _, e in streams]
     figures |= _beats(exchanges)
-    conditions = {"client": "cold", "cache": "unknown", "concurrency": concurrency}
+    conditions: dict[str, Any] = conditions_of(kept[0])._asdict() if kept else {}
     if readings.tainted:
         conditions["tainted"] = readings.tainted
-    return Timed(figures, [*_rows(exchanges, figures), *readings.row()], conditions)
+    return Timed(
+        figures, [*_rows(exchanges, figures), *_left_out(others, len(every)), *readings.row()], conditions
+    )
+
+
+def _left_out(others: Sequence[Call], n: int) -> list[tuple[str, str]]:
+    """No figure is of mixed conditions."""
+    said = f"{len(others)} of {n} streams, taken under other conditions: connection, client, cache or how many at once"
+    return [("left out", said)] if others else []
 
 
 class _Readings:
@@ -85,17 +101,13 @@ class _Readings:
         ]
 
 
-def _clock(exchanges: Sequence[Exchange], mark: str, readings: _Readings) -> Figure | None:
+def _clock(streams: Sequence[tuple[Call, Exchange]], mark: str, readings: _Readings) -> Figure | None:
     times = []
-    for exchange in exchanges:
+    for call, exchange in streams:
         start, at = exchange.timeline.upload_start or 0.0, getattr(exchange.timeline, mark)
         if at is not None and readings.take(exchange, start, at):
-            times.append(at - start)
-    return _middle(times, "s") if times else None
-
-
-def _middle(values: Sequence[float], unit: str) -> Figure:
-    return Figure(median(values), unit, len(values), min(values), max(values))
+            times.append(sampled(call, at - start))
+    return figure(times) if times else None
 
 
 def _of_events(exchange: Exchange, wanted: str = "", unwanted: str = "") -> list[float]:
@@ -115,16 +127,22 @@ def _apart(exchange: Exchange, times: Iterable[float], readings: _Readings) -> l
     return [later - sooner for sooner, later in pairwise(times) if readings.take(exchange, sooner, later)]
 
 
-def _gaps(name: str, gaps: Sequence[float]) -> dict[str, Figure]:
+def _gaps(name: str, gaps: Sequence[Sample]) -> dict[str, Figure]:
     """The median of chunk gaps and the longest of all; a p99 only of enough samples."""
     if not gaps:
         return {}
-    found = {f"{name}_max": Figure(max(gaps), "s", len(gaps))}
+    middle, values = figure(gaps), sorted(gap.value for gap in gaps)
+    found = {f"{name}_max": _one_of(middle, values[-1])}
     if name == "chunk_gap":
-        found = {name: _middle(gaps, "s"), **found}
-    if len(gaps) >= LEAST_FOR_P99:
-        found[f"{name}_p99"] = Figure(sorted(gaps)[math.ceil(_P99 * len(gaps)) - 1], "s", len(gaps))
+        found = {name: middle, **found}
+    if len(values) >= LEAST_FOR_P99:
+        found[f"{name}_p99"] = _one_of(middle, values[math.ceil(_P99 * len(values)) - 1])
     return found
+
+
+def _one_of(all_of: Figure, value: float) -> Figure:
+    """One of the samples of a figure."""
+    return Figure(value, all_of.unit, all_of.n, conditions=all_of.conditions)
 
 
 def _beats(exchanges: Sequence[Exchange]) -> dict[str, Figure]:
@@ -143,9 +161,17 @@ def _rows(exchanges: Sequence[Exchange], figures: dict[str, Figure]) -> list[tup
         "ttft": "first token",
         "first_content": "first text",
     }
-    said = [f"{word} {duration(figures[name].value)}" for name, word in words.items() if name in figures]
-    middle = f" (each in the middle of {len(exchanges)} streams)" if len(exchanges) > 1 else ""
-    rows = [("clocks", f"{', '.join(said)}{middle}")] if said else []
+    several = len(exchanges) > 1
+    said = [
+        f"{word} {median_of(figures[name]) if several else duration(figures[name].value)}"
+        for name, word in words.items()
+        if name in figures
+    ]
+    rows = (
+        [("clocks", f"{', '.join(said)}{f'; medians of {len(exchanges)} streams' if several else ''}")]
+        if said
+        else []
+    )
     usage = sum(counted(e) or 0 for e in exchanges)
     chunks = sum(int(e.facts.get("tokens") or 0) for e in exchanges)
     of = f" of {len(exchanges)} streams" if len(exchanges) > 1 else ""

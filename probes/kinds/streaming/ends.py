@@ -10,13 +10,13 @@ from probes import timers
 from probes.kinds.length.clock import LIBRARIES, matches, products_of
 from probes.kinds.length.spans import survived, waited
 from probes.kinds.words import duration
-from probes.model import Figure
+from probes.sampling import alike, figure, sampled
 from probes.streams import is_whole, logical_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call, Exchange, Finding
+    from probes.model import Call, Exchange, Figure, Finding
 
 ENDED = frozenset({"stream.truncated", "stream.masked", "stream.error_event"})
 SUSPECT_FROM = 5.0
@@ -42,13 +42,13 @@ _STATUS_OF_THE_WAY = frozenset({408, 502, 504})
 
 def figures(finding: Finding, calls: Sequence[Call]) -> dict[str, Figure]:
     """How old a stream was when it ended, and how long it had been silent, in seconds."""
-    if finding.code not in ENDED:
+    kept, _ = alike(call for call in calls if call.last is not None)
+    ends = [(call, _ended(call.last)) for call in kept if call.last is not None]
+    if finding.code not in ENDED or not ends:
         return {}
-    ends = [_ended(call.last) for call in calls if call.last is not None]
-    ages, silences = [end.age for end in ends], [end.silence for end in ends]
     return {
-        name: Figure(median(values), "s", len(values), min(values), max(values))
-        for name, values in (("age", ages), ("silence", silences))
+        "age": figure([sampled(call, end.age) for call, end in ends]),
+        "silence": figure([sampled(call, end.silence) for call, end in ends]),
     }
 
 

@@ -6,6 +6,7 @@ Silence counts from the first text or tool call on: before it, and between parts
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,13 +16,14 @@ from probes.arrivals import FEWEST, RESOLUTION, How, arrivals
 from probes.kinds.conclude import conclude, is_good
 from probes.kinds.length.clock import LIBRARIES
 from probes.kinds.words import clients_of, duration, listed
-from probes.model import Confidence, Figure, Layer, Observed, Verdict
+from probes.model import Confidence, Layer, Observed, Verdict
 from probes.samples import stalled
+from probes.sampling import conditions_of, figure, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from probes.model import Call, Case, Exchange, Finding
+    from probes.model import Call, Case, Exchange, Figure, Finding
 
 PATIENCE = 10.0
 """Seconds that a person's attention stays with what does not move (Nielsen, as told at
@@ -65,7 +67,7 @@ class Silence(NamedTuple):
     behind: int
 
 
-def stood(case: Case, calls: Sequence[Call], concurrency: int) -> list[Finding]:
+def stood(case: Case, calls: Sequence[Call]) -> list[Finding]:
     """At most one finding, of the good streams that stood still."""
     good = [call for call in calls if is_good(call) and call.last is not None]
     found = [
@@ -77,7 +79,8 @@ def stood(case: Case, calls: Sequence[Call], concurrency: int) -> list[Finding]:
         ((call, max(still, key=lambda s: s.seconds)) for call, still in found),
         key=lambda each: each[1].seconds,
     )
-    every = [silence for _, still in found for silence in still]
+    way = conditions_of(call)
+    every = [(of, each) for of, still in found if conditions_of(of) == way for each in still]
     last = call.last
     assert last is not None
     excused = _excuse(last, longest)
@@ -96,7 +99,7 @@ def stood(case: Case, calls: Sequence[Call], concurrency: int) -> list[Finding]:
             observed=Observed(len(found), len(good)),
             detail=(("seen", f"{_seen(last, longest)}; {where}"), *_rows(longest, excused)),
             figures=_figures(every),
-            conditions={**last.conditions, "client": "cold", "cache": "unknown", "concurrency": concurrency},
+            conditions={**last.conditions, **way._asdict()},
             next_test="the same stream straight to the origin: does it stand still there, too?",
             evidence=tuple(c.last.id for c, _ in found if c.last is not None),
         )
@@ -238,10 +241,14 @@ def _given_up(silence: Silence) -> str:
     )
 
 
-def _figures(every: Sequence[Silence]) -> dict[str, Figure]:
-    lengths, usual = [silence.seconds for silence in every], [silence.usual for silence in every]
+def _figures(every: Sequence[tuple[Call, Silence]]) -> dict[str, Figure]:
+    """The longest, which `low` and `high` hold beside the shortest, and what came between parts else."""
+    lengths = figure([sampled(call, each.seconds) for call, each in every])
+    seconds = [each.seconds for _, each in every]
+    longest = replace(lengths, value=max(seconds), low=min(seconds), high=max(seconds), spread=None)
+    apart = max(each.apart for _, each in every)
     return {
-        "silence_max": Figure(max(lengths), "s", len(every), min(lengths), max(lengths)),
-        "chunk_gap": Figure(median(usual), "s", len(every), min(usual), max(usual)),
-        "transport_gap_max": Figure(max(silence.apart for silence in every), "s", len(every)),
+        "silence_max": longest,
+        "chunk_gap": figure([sampled(call, each.usual) for call, each in every]),
+        "transport_gap_max": replace(longest, value=apart, low=None, high=None),
     }

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
 
 from probes.kinds.ttft_curve.measured import LEAST
 from probes.model import Figure
-from probes.sampling import figure
+from probes.sampling import figure, middle
 
 if TYPE_CHECKING:
     from probes.kinds.ttft_curve.fit import Line
@@ -45,7 +44,7 @@ class Decode:
             for side in seen.sides.values()
             for tokens, output, total in side.wholes
         ]
-        return Figure(median(off), "share", len(off), min(off), max(off)) if off else None
+        return middle(off, "share", self.rate.conditions) if off else None
 
 
 def decode(seen: Measured) -> Decode | None:
@@ -57,7 +56,10 @@ def decode(seen: Measured) -> Decode | None:
     if not (short.low and short.high and long.low and long.high):
         return None
     slower = Figure(
-        long.value / short.value, "times", min(short.n, long.n), long.low / short.high, long.high / short.low
+        long.value / short.value, "times", min(short.n, long.n), long.low / short.high, long.high / short.low,
+        conditions=short.conditions,
+    )  # fmt: skip
+    rate = Figure(
+        1 / short.value, "tokens/s", short.n, 1 / short.high, 1 / short.low, conditions=short.conditions
     )
-    rate = Figure(1 / short.value, "tokens/s", short.n, 1 / short.high, 1 / short.low)
     return Decode(rate, slower, shortest, longest)

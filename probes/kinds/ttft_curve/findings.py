@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import conclude
 from probes.kinds.ttft_curve import fit
 from probes.kinds.ttft_curve.decode import decode
-from probes.kinds.ttft_curve.measured import LEAST, Measured, measured, spread
-from probes.kinds.words import duration, listed
+from probes.kinds.ttft_curve.measured import LEAST, Measured, measured
+from probes.kinds.words import duration, listed, median_of
 from probes.model import Confidence, Figure, Layer, Reason
 from probes.sampling import drift, figure
 
@@ -148,7 +148,10 @@ def _beside(seen: Measured) -> list[tuple[str, str]]:
         later, drifts = seen.later(), drift(seen.control) is not None
         said = "it drifts" if drifts else "no drift"
         rows.append(
-            ("control", f"{spread(figure(seen.control))}, {later:.2f} times that in the second half: {said}")
+            (
+                "control",
+                f"{median_of(figure(seen.control))}, {later:.2f} times that in the second half: {said}",
+            )
         )
     if seen.without():
         rows.append(("left out", seen.without()))

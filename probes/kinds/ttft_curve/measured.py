@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.costs import used
-from probes.kinds.words import duration, listed
-from probes.model import Ask, Figure
+from probes.kinds.words import listed, median_of
+from probes.model import Ask
 from probes.samples import cached_share, sample
 from probes.sampling import agreeing, figure, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.model import Call
+    from probes.model import Call, Figure
     from probes.sampling import Sample
 
 LEAST = 3
@@ -63,7 +63,9 @@ class Measured:
                     found[f"{name}@{tokens}"] = figure(samples, unit)
         if self.control:
             found["control"] = figure(self.control)
-            found["drift"] = Figure(self.later(), "times", len(self.control))
+            found["drift"] = replace(
+                found["control"], value=self.later(), unit="times", low=None, high=None, spread=None
+            )
         return found
 
     def later(self) -> float:
@@ -156,18 +158,9 @@ def _agreed(
 
 
 def _row(side: Side) -> str:
-    said = spread(figure(side.ttft))
+    said = median_of(figure(side.ttft))
     if len(side.share) >= LEAST:
         said += f", {100 * figure(side.share).value:.0f} % of the total"
     if len(side.tpot) >= LEAST and (tpot := figure(side.tpot).value):
         said += f"; then {1 / tpot:.3g} tokens/s"
     return said
-
-
-def spread(seconds: Figure) -> str:
-    """The median with its interval."""
-    low, high = duration(seconds.low or 0.0), duration(seconds.high or 0.0)
-    number, _, unit = low.partition(" ")
-    return (
-        f"{duration(seconds.value)} ({number if high.endswith(f' {unit}') else low} to {high}, n {seconds.n})"
-    )

@@ -219,8 +219,8 @@ def _cache(one: Watched, of: Figures, span: Span) -> Chart:
 # --- the end ---------------------------------------------------------------------------------------------
 
 _TERMS = (
-    ("TTFT", "Time to the first token, of good answers: until then a user looks at nothing. Over all suites and clients of the target, each route apart."),
-    ("TPOT", "Time per output token after the first, by the tokens that the usage counts."),
+    ("TTFT", "Time to the first token, of good answers: until then a user looks at nothing. Over all suites and clients of the target, each route apart, and only of short prompts on new connections: what is asked of the cache, or by the length of the prompt, is in no figure over time."),
+    ("TPOT", "Time per output token after the first, by the tokens that the usage counts; under the same conditions as TTFT."),
     ("good", "Of the requests that a customer could have made. What fails is asked again at once, so an outage weighs more here than in time."),
     ("percentile", "From a histogram whose steps are a tenth apart: a figure is at most a tenth too high, never too low."),
     ("nothing measured", "No request that a customer could have made was sent, or none in that interval. That is no good sign and no bad one."),

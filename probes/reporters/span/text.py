@@ -113,6 +113,8 @@ def _rows(one: Watched, span: Span) -> Iterator[tuple[str, str]]:
         )
     yield from _each("TTFT", one, lambda of: lately(of.ttft, starts, span.step))
     yield from _each("TPOT", one, lambda of: lately(of.tpot, starts, span.step, " a token"))
+    if any(point.n for of in one.figures for point in of.ttft):
+        yield "under", "short prompts, new connections, as many at once as each suite asks"
     for each in newest(one):
         yield "cutoff", f"{cutoff(each)}{_over(one, each.route)}, {when(each.at)} UTC"
     for of in one.figures:

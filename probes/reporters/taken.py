@@ -1,0 +1,41 @@
+"""Under which conditions were the figures of a finding taken?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from probes.model import Finding
+
+_TAKEN = ("connection", "client", "cache", "concurrency")
+_BESIDE = ("order", "warm_up", "tainted", "left_out")
+
+
+def under(finding: Finding) -> str:
+    """The conditions of all its figures in one line; where they are not the same for all, the finding's own word."""
+    if not finding.figures:
+        return ""
+    own = [{**finding.conditions, **figure.conditions} for figure in finding.figures.values()]
+    shared = {
+        name: value
+        for name, value in own[0].items()
+        if all(name in each and each[name] == value for each in own)
+    }
+    return in_words({**finding.conditions, **shared}, finding.route)
+
+
+def in_words(conditions: Mapping[str, Any], route: str | None) -> str:
+    """`connection new, client cold, cache cold, 1 at a time`."""
+    said = []
+    for name in _TAKEN:
+        value = conditions.get(name)
+        if name == "concurrency" and value is not None:
+            said.append("1 at a time" if value == 1 else f"{value} at once")
+        elif name != "concurrency":
+            said.append(f"{name} {value or 'unknown'}")
+    said += [f"{name.replace('_', ' ')} {conditions[name]}" for name in _BESIDE if conditions.get(name)]
+    if route is not None and conditions.get("route", route) != route:
+        said.append(f"route {conditions['route']}")
+    return ", ".join(said)
