@@ -70,8 +70,9 @@ def plan(arguments: Namespace) -> int:
     from probes.reporters.plan import Row, report
 
     order = ordered.order(arguments)
+    outputs.check(arguments)
     bills.check(arguments, "monthly")
-    bill = bills.monthly(arguments, order.target) if arguments.monthly else ()
+    bill = bills.monthly(arguments, order.target) if arguments.monthly else None
     held = None
     if arguments.baseline is not None:
         from probes.change.command import baseline, foretell
@@ -82,10 +83,13 @@ def plan(arguments: Namespace) -> int:
     for case in ahead.cases:
         spec, names = KINDS[case.kind], ", ".join(client.name for client in case.clients)
         rows.append(Row(case.id, names, *spec.bound(case), spec.long, tuple(spec.foretells(case))))
-    report(rows, ahead.skipped, order.target, prices(order.target), sys.stdout)
-    sys.stdout.writelines(f"{line}\n" for line in (*([""] if bill else []), *bill))
+    out = outputs.person(arguments)
+    report(rows, ahead.skipped, order.target, prices(order.target), out)
+    if bill is not None:
+        out.write("\n")
+        bills.show(bill, arguments)
     if held is not None:
-        foretell(held, ahead.cases)
+        foretell(held, ahead.cases, out)
     return 0
 
 
@@ -122,7 +126,8 @@ def report(arguments: Namespace) -> int:
     bundles.check(arguments)
     if (arguments.run is None) is (arguments.since is None):
         raise UsageError("report: takes a RUN or --since TIME, such as --since 7d")
-    bills.check(arguments, "cost", "since", "rejudge", "fired", "bundle", *outputs.REPORTERS)
+    beside = outputs.REPORTERS.keys() - {"json"}
+    bills.check(arguments, "cost", "since", "rejudge", "fired", "bundle", *sorted(beside))
     if arguments.since is not None:
         if arguments.bundle is not None:
             raise UsageError("--bundle: is of one RUN, and does not go with --since")
@@ -135,7 +140,7 @@ def report(arguments: Namespace) -> int:
     from_bundle = reading.is_bundle(arguments.run)
     stored = reading.run(arguments.run) if from_bundle else load(arguments.run, arguments.db)
     if arguments.cost:
-        sys.stdout.writelines(f"{line}\n" for line in bills.of_stored(arguments, stored))
+        bills.show(bills.of_stored(arguments, stored), arguments)
         return 0
     outputs.spare(Path(arguments.run) if from_bundle else store.path_of(arguments.run), arguments)
     brought = reading.signatures(arguments.run) if from_bundle else None

@@ -60,6 +60,8 @@ def bill(parser: argparse.ArgumentParser, switch: str, about: str, tokens: str) 
         help="of all prompt tokens, what comes from the cache (default: not known, or the run's own)",
     )
     group.add_argument("--output-tokens", type=count, metavar="N", help=f"of an answer ({tokens})")
+    if switch == "--monthly":  # a report has the flag already
+        group.add_argument("--json", metavar="FILE", help="the bill as JSON; - for standard output")
 
 
 def slower(parser: argparse.ArgumentParser) -> None:

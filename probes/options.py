@@ -160,7 +160,7 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     flags.bill(
         parser,
         "--cost",
-        "instead say what a month of its target costs, and what would save of it",
+        "instead say what a month of its target costs, and what would save of it; --json FILE has it, too",
         "default: as in the run",
     )
     flags.database(parser)

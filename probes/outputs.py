@@ -97,10 +97,19 @@ def _files(arguments: Namespace) -> list[tuple[str, str]]:
 
 def _written(flag: str, run: Run, changes: Changes | None = None) -> str:
     text = io.StringIO()
-    import_module(f"probes.reporters.{REPORTERS[flag]}").report(run, text)
+    more = (_month(run),) if flag == "html" else ()
+    import_module(f"probes.reporters.{REPORTERS[flag]}").report(run, text, *more)
     if flag == "markdown" and changes is not None:
         import_module("probes.reporters.changes").markdown(changes, text)
     return text.getvalue()
+
+
+def _month(run: Run) -> list[tuple[str, str, str]]:
+    from probes.bill.usage import month_of
+    from probes.bill.words import rows
+
+    month = month_of(run)
+    return [] if month is None else rows(month)
 
 
 def _write(flag: str, name: str, run: Run, changes: Changes | None) -> str | None:

@@ -24,7 +24,7 @@ REPEATS = 5
 SURE = 0.005
 """Chance of a false alarm of one comparison; it is looked at twice at the most."""
 _COVERED = 0.95
-_DRIFTS = 1.25
+DRIFTS = 1.25
 """Middle of a half by that of the other, from which on a drift matters."""
 _P_DRIFT = 0.01
 _EXACTLY = 500
@@ -166,7 +166,7 @@ def drift(control: Sequence[Sample]) -> float | None:
         return None
     before, after = median(s.value for s in early), median(s.value for s in late)
     moved = min(sooner(early, late), sooner(late, early)) * 2 <= _P_DRIFT
-    far = not before or not 1 / _DRIFTS < after / before < _DRIFTS
+    far = not before or not 1 / DRIFTS < after / before < DRIFTS
     return after / before if moved and far and before else None
 
 

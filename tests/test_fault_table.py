@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -34,9 +35,13 @@ SCALE = {
     "burst": 0.2,
     "streams": 0.02,
     "cache": 0.1,
+    "curve": 0.1,
 }
 """Long suites hold minutes; in the others a hiccup of a loaded machine must not become a lab minute."""
 AT_ONCE = 3
+AGAIN, MOST_LATE = 3, 3
+MEASURED = {"cache", "curve"}
+"""Suites of many requests one after the other, which wait more than they work."""
 KEY = "EDGEPROBE_LAB_KEY"
 OVERRIDES = {
     "long": {"tokens": "690"},
@@ -46,6 +51,7 @@ OVERRIDES = {
     "burst": {"deadline": "5"},
     "streams": {"tokens": "160", "prompt_tokens": "2500"},
     "cache": {"prompt_tokens": "3000"},
+    "curve": {"lengths": "256,512,1024,2048,4096"},
 }
 """A hang costs scaled time more than the seconds that a case has patience for."""
 
@@ -60,9 +66,14 @@ APART = {
 
 @cache
 def run_of(
-    fault: str | None, suite: str, api: str, profile: str = "cloudflare", apart: str | None = None
+    fault: str | None,
+    suite: str,
+    api: str,
+    profile: str = "cloudflare",
+    apart: str | None = None,
+    sets: tuple[str, ...] = (),
 ) -> Run:
-    """One run a fault, suite and API, shared by the rows that look at it."""
+    """One run a fault, suite, API and what else a row asks for, shared by the rows that look at it."""
     if apart is not None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "apart.yaml"
@@ -76,10 +87,24 @@ def run_of(
         "long": {},
         "streams": {"tpot": 0.1, "prefill": 0.5},
         "cache": {**quick, "prefill_per_token": 0.001},
+        "curve": {**quick, "prefill_per_token": 0.001},
     }
     speed = speeds.get(suite, quick)
     together = 20 if suite == "burst" else 4
-    return _run(fault, suite, api, profile, SCALE[suite], speed, together, OVERRIDES.get(suite, {}))
+    asked = OVERRIDES.get(suite, {}) | dict(each.split("=", 1) for each in sets)
+    return _run(fault, suite, api, profile, SCALE[suite], speed, together, asked)
+
+
+@cache
+def again(_number: int, *asked) -> Run:
+    """As the run before it, whose times this machine was too busy for."""
+    return run_of.__wrapped__(*asked)
+
+
+def late(run: Run) -> bool:
+    """Whether the run itself says that this machine was too busy for its times."""
+    said = " ".join(text for finding in run.findings for _, text in finding.detail)
+    return sum(map(int, re.findall(r"(\d+) (?:that may be stamped late|left out)", said))) > MOST_LATE
 
 
 def _run(fault, suite, api, profile, scale, speed, together, overrides) -> Run:
@@ -87,13 +112,15 @@ def _run(fault, suite, api, profile, scale, speed, together, overrides) -> Run:
     with lab.serve((fault,) if fault else (), clock=clock, profile=profile, **speed) as served:
         endpoints = (
             ("chat", "responses")
-            if (suite in {"edge", "streams"} or suite.endswith("apart.yaml")) and api == "openai"
+            if (suite in {"edge", "streams", "cache"} or suite.endswith("apart.yaml")) and api == "openai"
             else ()
         )
         target = target_from_flags(
             served.url(api), api, served.model, key_env=KEY, env_proxy=False, endpoints=endpoints, owned=True
         )
         target = replace(target, limits=Limits(concurrency=together))
+        if suite == "curve":
+            target = replace(target, budget=Budget(tokens=400_000))
         if suite == "cache":  # whose twin is the route
             direct = Route("origin", served.url(api, "origin"), env_proxy=False)
             target = replace(
@@ -101,6 +128,17 @@ def _run(fault, suite, api, profile, scale, speed, together, overrides) -> Run:
             )
         order = Order((suite,), target, overrides=overrides, seed=7, clock=clock)
         return conduct(order, Secrets({**os.environ, KEY: served.api_key}))
+
+
+@cache
+def ahead(*asked) -> Future:
+    """That run, side by side with others; no test waits for more than its own."""
+    return side_by_side().submit(run_of, *asked)
+
+
+@cache
+def side_by_side() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2)
 
 
 @cache
@@ -144,16 +182,28 @@ def _names(finding, row) -> bool:
 @pytest.fixture(scope="module", autouse=True)
 def _waiting_together(request):
     """Long runs wait more than they work, so those that are asked for do it side by side."""
-    asked = [item.callspec.params.get("row") for item in request.session.items if hasattr(item, "callspec")]
-    long = {truth(row) for row in asked if isinstance(row, Expectation) and row.suite == "long"}
+    long = {truth(row) for row in rows_of(request.session) if row.suite == "long"}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda run: run_of(*run), sorted(long, key=str)))
+
+
+def rows_of(session) -> list[Expectation]:
+    asked = [item.callspec.params.get("row") for item in session.items if hasattr(item, "callspec")]
+    return [row for row in asked if isinstance(row, Expectation)]
 
 
 def name(row: Expectation) -> str:
     return "-".join(
         part
-        for part in (row.fault or "healthy", row.suite, row.kind, row.client, row.api, row.profile)
+        for part in (
+            row.fault or "healthy",
+            row.suite,
+            row.kind,
+            row.client,
+            row.api,
+            row.profile,
+            *row.sets,
+        )
         if part and part != "cloudflare"
     )
 
@@ -165,11 +215,20 @@ ROWS = expectations()
     "row",
     [pytest.param(r, id=name(r)) for r in ROWS],
 )
-def test_the_probe_says_of_each_fault_what_a_perfect_probe_would(row):
+def test_the_probe_says_of_each_fault_what_a_perfect_probe_would(row, request):
     """The finding that the second table asks for is there, the stored run says the very same when judged again, and
     whatever fails has a command that shows it.
     """
+    if row.suite in MEASURED:
+        for other in rows_of(request.session):
+            if other.suite == row.suite:
+                ahead(*truth(other))
+        ahead(*truth(row)).result()
     run = run_of(*truth(row))
+    for number in range(AGAIN if row.suite in MEASURED else 0):
+        if holds(row, run) or not late(run):
+            break
+        run = again(number, *truth(row))
     assert holds(row, run), "\n".join(
         f"{f.kind} {f.client} {f.code} {f.verdict} {f.layer} {f.product} {f.vendor_code} {f.factor} {f.reason} {f.title} {f.detail}"
         for f in run.findings
@@ -185,7 +244,8 @@ SHUFFLED = [row for row in ROWS if row.suite != "long"]
 
 
 def truth(row):
-    return (row.fault, row.suite, row.api, row.profile, row.kind if row.kind in APART else None)
+    apart = row.kind if row.kind in APART else None
+    return (row.fault, row.suite, row.api, row.profile, apart, row.sets)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -206,7 +266,8 @@ def test_shuffled_rows_do_not_hold(seed):
 
 
 def same_question(row, other):
-    return (row.suite, row.api, row.kind in APART) == (other.suite, other.api, other.kind in APART)
+    mine, theirs = ((r.suite, r.api, r.kind in APART, r.sets) for r in (row, other))
+    return mine == theirs
 
 
 def alike(row, other):
@@ -214,19 +275,21 @@ def alike(row, other):
     return all(v is None or getattr(other.expect, f.name) == v for f in fields(row.expect) if (v := getattr(row.expect, f.name)))  # fmt: skip
 
 
-@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst", "streams", "cache"])
+@pytest.mark.parametrize("suite", ["identity", "smoke", "keepalive", "burst", "streams", "cache", "curve"])
 def test_the_healthy_lab_bears_no_trouble(suite):
     """No row that expects trouble holds where nothing is wrong."""
     rows = [row for row in SHUFFLED if row.suite == suite and row.expect.verdict is not Verdict.PASS]
     assert rows
-    assert [name(row) for row in rows if holds(row, run_of(None, suite, row.api))] == []
+    assert [
+        name(row) for row in rows if holds(row, run_of(None, suite, row.api, "cloudflare", None, row.sets))
+    ] == []
 
 
 def test_every_pass_row_fails_somewhere():
     """What is asked of the healthy lab is not said of one that refuses everybody."""
     blocked = {
         suite: run_of("block-all", suite, "openai")
-        for suite in ("identity", "smoke", "edge", "burst", "streams", "cache")
+        for suite in ("identity", "smoke", "edge", "burst", "streams", "cache", "curve")
     }
     blocked["keepalive"] = run_of(
         "close-after-each", "keepalive", "openai"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from probes.model import Prices
+    from probes.model import Prices, Target
 
 _MILLION = 1_000_000
 STEP = 0.1
@@ -59,8 +59,21 @@ class Bill:
 
 
 class Saving(NamedTuple):
+    """`name`: of what is changed, for programs."""
+
+    name: str
     change: str
     usd: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """Whose requests at whose prices; `notes` say what the traffic was taken from."""
+
+    traffic: Traffic
+    prices: Prices
+    target: Target
+    notes: tuple[str, ...] = ()
 
 
 def bill(traffic: Traffic, prices: Prices) -> Bill:
@@ -85,14 +98,20 @@ def savings(traffic: Traffic, prices: Prices) -> list[Saving]:
         return replace(then, cached=Range(more, more))
 
     step, points = f"{STEP:.0%}".replace("%", " %"), f"{100 * STEP:.0f} points"
-    changes: dict[str, Callable[[Traffic], Traffic]] = {
-        f"{points} more of the prompt from the cache{_from_to(traffic.cached)}": hits,
-        f"a prompt {step} shorter, the same share of it cached": lambda then: replace(
-            then, prompt=then.prompt * (1 - STEP)
+    changes: list[tuple[str, str, Callable[[Traffic], Traffic]]] = [
+        ("cached_share", f"{points} more of the prompt from the cache{_from_to(traffic.cached)}", hits),
+        (
+            "prompt_tokens",
+            f"a prompt {step} shorter, the same share of it cached",
+            lambda then: replace(then, prompt=then.prompt * (1 - STEP)),
         ),
-        f"an answer {step} shorter": lambda then: replace(then, output=then.output * (1 - STEP)),
-    }
-    found = [Saving(said, _of(_saved_by(change), traffic, prices)) for said, change in changes.items()]
+        (
+            "output_tokens",
+            f"an answer {step} shorter",
+            lambda then: replace(then, output=then.output * (1 - STEP)),
+        ),
+    ]
+    found = [Saving(name, said, _of(_saved_by(change), traffic, prices)) for name, said, change in changes]
     return sorted(found, key=lambda saving: -sum(saving.usd))
 
 

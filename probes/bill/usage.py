@@ -5,14 +5,20 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.bill import Range
+from probes.bill import Month, Range, Traffic
 from probes.costs import used
 from probes.kinds.conclude import is_good
 from probes.model import Ask
+from probes.prices import prices
 from probes.samples import cached_share
 
 if TYPE_CHECKING:
     from probes.model import Run
+
+
+REQUESTS = 1_000_000
+"""A month, where nobody says how many."""
+EXAMPLE = f"{REQUESTS:,} requests are an example: say --requests-per-month N"
 
 
 class Used(NamedTuple):
@@ -52,3 +58,21 @@ def of_run(run: Run) -> Used | None:
     whole = sum(prompts)
     shares = Range(cached / whole, (cached + untold) / whole)
     return Used(len(prompts), told, fmean(prompts), fmean(outputs), shares, (min(prompts), max(prompts)))
+
+
+def month_of(run: Run) -> Month | None:
+    """By its own usage alone; `None` where that or the prices are not known."""
+    seen, price = of_run(run), prices(run.target)
+    if seen is None or price is None:
+        return None
+    traffic = Traffic(REQUESTS, seen.prompt, seen.output, seen.cached)
+    return Month(traffic, price, run.target, (EXAMPLE, taken(seen)))
+
+
+def taken(seen: Used) -> str:
+    shortest, longest = seen.prompts
+    prompts = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+    return (
+        f"the mean of the probe's own {seen.n:,} good answers, {seen.told:,} of which tell of a cache; their prompts of {prompts} "
+        "tokens are not your customers': say --prompt-tokens, --cached-share, --output-tokens"
+    )

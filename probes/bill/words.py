@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from probes.bill import NOT_TOLD, bill, savings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from probes.bill import Range, Traffic
+    from probes.bill import Month, Range, Traffic
     from probes.model import Prices, Target
 
 _CENTS_BELOW = 100
@@ -18,33 +16,42 @@ _WRITES = (
 )
 
 
-def told(traffic: Traffic, prices: Prices, target: Target, notes: Sequence[str] = ()) -> list[str]:
-    """The bill in lines; `notes` say what the traffic was taken from."""
-    month = bill(traffic, prices)
-    parts = [
-        ("prompt", month.prompt, f"{_tokens(traffic, 'prompt')} that do not come from the cache"),
-        ("cached", month.cached, f"{_tokens(traffic, 'cached')} that do"),
-        ("output", (month.output, month.output), _tokens(traffic, "output")),
-        ("total", month.total, f"without the cache {usd(month.uncached)}"),
-    ]
-    changes = [(saving.usd, saving.change) for saving in savings(traffic, prices)]
-    width = max(
-        len(_range(*amount)) for amount in (*(part[1] for part in parts), *(one[0] for one in changes))
-    )
-    of_whom = "of the target" if target.prices is not None else f"listed for {target.model}"
+def rows(month: Month) -> list[tuple[str, str, str]]:
+    """(What, US dollars or nothing, in words)."""
+    traffic, prices = month.traffic, month.prices
+    cost = bill(traffic, prices)
+    of_whom = "of the target" if month.target.prices is not None else f"listed for {month.target.model}"
     each = f"{traffic.prompt:,.0f} prompt tokens ({_share(traffic.cached)} from the cache)"
     rates = f"${prices.input:g} input, {_cached(prices)}, ${prices.output:g} output"
-    lines = [
-        f"monthly  {traffic.requests:,} requests of {each} and {traffic.output:,.0f} output tokens",
-        f"prices   {rates} per million tokens, {of_whom}",
-        *(f"note     {note}" for note in (*notes, *_notes(traffic, prices, target))),
-        "",
-        *(f"{name:<8} {_range(*amount):>{width}}  {of}" for name, amount, of in parts),
-        "",
+    changes = [("saves", _range(*saving.usd), saving.change) for saving in savings(traffic, prices)]
+    return [
+        ("monthly", "", f"{traffic.requests:,} requests of {each} and {traffic.output:,.0f} output tokens"),
+        ("prices", "", f"{rates} per million tokens, {of_whom}"),
+        *(("note", "", note) for note in notes(month)),
+        ("prompt", _range(*cost.prompt), f"{_tokens(traffic, 'prompt')} that do not come from the cache"),
+        ("cached", _range(*cost.cached), f"{_tokens(traffic, 'cached')} that do"),
+        ("output", usd(cost.output), _tokens(traffic, "output")),
+        ("total", _range(*cost.total), f"without the cache {usd(cost.uncached)}"),
+        *changes,
     ]
-    for number, (amount, change) in enumerate(changes):
-        lines.append(f"{'saves' if number == 0 else '':<8} {_range(*amount):>{width}}  {change}")
+
+
+def told(month: Month) -> list[str]:
+    """The bill in lines."""
+    said = rows(month)
+    width = max(len(amount) for _, amount, _ in said)
+    lines, before = [], ""
+    for what, amount, words in said:
+        if amount and what in {"prompt", "saves"} and what != before:
+            lines.append("")
+        name = "" if what == before == "saves" else what
+        lines.append(f"{name:<8} {amount:>{width}}  {words}" if amount else f"{what:<8} {words}")
+        before = what
     return [*lines, f"{'':<8} {'':>{width}}  each alone, against the total"]
+
+
+def notes(month: Month) -> list[str]:
+    return [*month.notes, *_notes(month.traffic, month.prices, month.target)]
 
 
 def _notes(traffic: Traffic, prices: Prices, target: Target) -> list[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from probes import outputs
 from probes.change import ahead
@@ -67,11 +66,12 @@ def baseline(arguments: Namespace, target: Target) -> Gate:
         )
 
 
-def foretell(held: Gate, cases: Sequence[Case]) -> None:
+def foretell(held: Gate, cases: Sequence[Case], out: TextIO) -> None:
     """What the samples of a plan would show beside its baseline."""
-    sys.stdout.write(f"against  {held.label}\n")
-    for where, said in ahead.foretold(held.runs, cases, held.slower):
-        sys.stdout.write(f"shows    {where}: {said}\n")
+    out.write(f"against  {held.label}\n")
+    out.writelines(
+        f"shows    {where}: {said}\n" for where, said in ahead.foretold(held.runs, cases, held.slower)
+    )
 
 
 def _now() -> datetime:

@@ -189,6 +189,8 @@ class Anthropic:
         yield event("content_block_stop", index=1 if job.thinks else 0)
         end = self._end(job)
         usage = {"usage": {"output_tokens": len(job.tokens)}} if job.counts else {}
+        if job.last:
+            usage = _anthropic_usage(job, len(job.tokens))
         yield event("message_delta", delta={k: v for k, v in end.items() if k != "usage"}, **usage)
         yield event("message_stop")
 
@@ -198,7 +200,8 @@ class Anthropic:
 
     def _message(self, job: Job) -> dict[str, Any]:
         shape = {"id": job.id, "type": "message", "role": "assistant", "model": job.model, "content": []}
-        return {**shape, "stop_reason": None, "stop_sequence": None, **_anthropic_usage(job, 1)}
+        usage = {"usage": {"input_tokens": 0, "output_tokens": 0}} if job.last else _anthropic_usage(job, 1)
+        return {**shape, "stop_reason": None, "stop_sequence": None, **usage}
 
     def _end(self, job: Job) -> dict[str, Any]:
         reason = _STOP_REASONS.get(job.finish or "")
@@ -249,8 +252,17 @@ def _openai_usage(job: Job) -> dict[str, Any]:
         "prompt_tokens": job.prompt_tokens,
         "completion_tokens": len(job.tokens),
         "total_tokens": total,
-        **({} if job.cached is None else {"prompt_tokens_details": {"cached_tokens": job.cached}}),
+        **({} if job.cached is None else _openai_cached(job, job.cached)),
     }
+
+
+def _openai_cached(job: Job, cached: int) -> dict[str, Any]:
+    if job.names == "deepseek":
+        return {
+            "prompt_cache_hit_tokens": cached,
+            "prompt_cache_miss_tokens": job.prompt_tokens - cached,
+        }
+    return {"prompt_tokens_details": {"cached_tokens": cached}}
 
 
 def _data(event: Mapping[str, Any]) -> bytes:

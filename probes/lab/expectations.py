@@ -40,7 +40,7 @@ class Expected:
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """`fault=None` is the healthy lab; `kind` and `client` narrow which findings are looked at. `case`: the number of
-    the field case that the fault rebuilds. `profile`: the product that the edge is.
+    the field case that the fault rebuilds. `profile`: the product that the edge is. `sets`: parameters as `--set` takes them.
 
     Other findings of the run are free; `run` is the verdict of all of it.
     """
@@ -48,7 +48,7 @@ class Expectation:
     __pydantic_config__: ClassVar = STRICT
 
     fault: str | None
-    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst", "streams", "cache"]
+    suite: Literal["identity", "smoke", "edge", "long", "keepalive", "burst", "streams", "cache", "curve"]
     expect: Expected
     api: Literal["openai", "anthropic"] = "openai"
     kind: str | None = None
@@ -56,6 +56,7 @@ class Expectation:
     run: Verdict | None = None
     case: str | None = None
     profile: str = "cloudflare"
+    sets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from probes.errors import ConfigError, UsageError, did_you_mean
 from probes.lab.behaviour import Behaviour
 from probes.lab.holding import Hold
 from probes.lab.pages import ShapeName, pages
-from probes.lab.request_body import with_line
+from probes.lab.request_body import with_last_line_first, with_line
 from probes.lab.when import When
 from probes.model import STRICT
 from probes.strict_yaml import read
@@ -114,7 +114,7 @@ class Do:
     a character. `one_byte_writes`: every body byte in its own
     chunk and write. `under`: the API is served below this path and nowhere else, where `answer` is given. `sets`:
     fields of the request as it is passed on. `prompt_line`: stands in front of its first message, with another number in the place
-    of `#` each time. `idle_close`: the connection is closed when no other request comes on it
+    of `#` each time; `last_line_first`: its last line stands there. `idle_close`: the connection is closed when no other request comes on it
     for so long. `model`: how the model behind behaves. `own_pages`: page → the one that the zone's owner has put in its
     place. `gzip`: streams leave compressed, each piece flushed or when the compressor gives it out. `restart`: so many
     seconds after the first such request came, all that are open are closed, once. `no_error_paths`: the pages cannot be asked for at a path of their own.
@@ -146,6 +146,7 @@ class Do:
     sets: Mapping[str, str] = field(default_factory=dict)
     idle_close: float | None = None
     prompt_line: str | None = None
+    last_line_first: bool = False
     model: Behaviour | None = None
     own_pages: Mapping[str, str] = field(default_factory=dict)
     no_error_paths: bool = False
@@ -158,6 +159,8 @@ class Do:
         """The request as the upstream gets it."""
         if self.prompt_line is not None:
             request = with_line(request, self.prompt_line)
+        if self.last_line_first:
+            request = with_last_line_first(request)
         if self.under is None and not self.sets:
             return request.head.raw + request.raw_body
         method, target, version = request.head.start

@@ -33,7 +33,8 @@ class Job:
     """An accepted request: `tokens` is the text still to be said, in the pieces it is said in. `counts`: whether the
     answer says how many they were. `finish`: why it ends, in OpenAI's words. `thinks`: how many of the tokens are
     reasoning. `tool`: the name of the tool that is called with the rest. `cached` and `written`: tokens of the prompt that are told to
-    have come from a cache or gone into it, `None` where nothing is told; `spared`: those that took no time.
+    have come from a cache or gone into it, `None` where nothing is told; `spared`: those that took no time;
+    `names` and `last` as of `Caching`.
     """
 
     id: str
@@ -50,6 +51,8 @@ class Job:
     cached: int | None = None
     written: int = 0
     spared: int = 0
+    names: str = "openai"
+    last: bool = False
 
     @property
     def text(self) -> str:

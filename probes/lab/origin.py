@@ -66,6 +66,11 @@ class Arrival:
     sent: list[float] = field(default_factory=list)
     ended: bool | None = None
 
+    @property
+    def number(self) -> int:
+        """In the order in which they came."""
+        return int(self.id.removeprefix("req_"), 16)
+
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
@@ -167,12 +172,12 @@ class Origin:
                 code="model_not_found",
             )
         _check_cap(body, turn.behaviour.most)
-        number = turn.arrival.id.removeprefix("req_")
-        worker = answered_by(int(number, 16), turn.behaviour)
-        job = plan(body, f"{turn.dialect.id_prefix}{worker}{number}", turn.behaviour)
+        number = turn.arrival.number
+        worker = answered_by(number, turn.behaviour)
+        job = plan(body, f"{turn.dialect.id_prefix}{worker}{number:024x}", turn.behaviour)
         job = self._prompts.meet(
             job, body, turn.behaviour.cache, turn.arrival.at,
-            number=int(number, 16), unasked=turn.dialect.caches_unasked,
+            number=number, unasked=turn.dialect.caches_unasked,
         )  # fmt: skip
         if body.get("background") and body.get("store"):
             self._kept.keep(job, turn.arrival.at)
@@ -204,12 +209,13 @@ class Origin:
 
     def _due(self, turn: _Turn, job: Job, n: int) -> float:
         """When the token after the first `n` is."""
-        own, pause = turn.behaviour.prefill, turn.behaviour.pause
-        prefill = self._prefill if own is None else own
-        first = turn.since + prefill + self._prefill_per_token * (job.prompt_tokens - job.spared)
-        silent = pause.seconds if pause is not None and n >= pause.after else 0.0
-        tpot = turn.behaviour.tpot
-        return first + silent + n * (self._tpot if tpot is None else tpot)
+        how = turn.behaviour
+        prefill = self._prefill if how.prefill is None else how.prefill
+        read = how.reading(job.prompt_tokens - job.spared, self._prefill_per_token)
+        first = turn.since + prefill + read + how.slows * turn.arrival.number
+        silent = how.pause.seconds if how.pause is not None and n >= how.pause.after else 0.0
+        each = (self._tpot if how.tpot is None else how.tpot) + how.tpot_per_token * job.prompt_tokens
+        return first + silent + n * each
 
     def _stream(self, turn: _Turn, job: Job) -> None:
         dialect, connection = turn.dialect, turn.connection

@@ -49,6 +49,8 @@ class PromptCache:
             cached=read if told and (explicit or unasked) else None,
             written=written,
             spared=read if how.saves else 0,
+            names=how.names,
+            last=how.last,
         )
 
     def _used(

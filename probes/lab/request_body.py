@@ -7,10 +7,13 @@ import json
 import zlib
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from probes.lab.dialects import Refusal
 from probes.lab.http1 import Request, parse_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _MOST = 64 * 1024 * 1024
 """Bytes, decompressed."""
@@ -40,15 +43,39 @@ def parsed(body: bytes) -> dict[str, Any]:
 
 def with_line(request: Request, line: str) -> Request:
     """The request with a line in front of its first message, another number in the place of `#` each time."""
+    return _with(request, lambda _: line.replace("#", f"{next(_NUMBERS):08x}"))
+
+
+def with_last_line_first(request: Request) -> Request:
+    """The request whose last line, where it has several, stands in front of its first message."""
+    return _with(request, _taken_off)
+
+
+def _with(request: Request, line: Callable[[list[dict[str, Any]]], str]) -> Request:
     body = _whole(request.body)
-    messages = body.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    if not isinstance(first, dict):
+    said, text = body.get("messages"), body.get("input")
+    asked = [{"content": text}] if isinstance(text, str) else said if isinstance(said, list) else []
+    messages: list[dict[str, Any]] = [one for one in asked if isinstance(one, dict)]
+    if not messages or not (before := line(messages)):
         return request
-    said, before = first.get("content"), line.replace("#", f"{next(_NUMBERS):08x}") + "\n"
-    first["content"] = (
-        before + said if isinstance(said, str) else [{"type": "text", "text": before}, *(said or ())]
-    )
+    content = messages[0].get("content")
+    before += "\n"
+    parts = [{"type": "text", "text": before}, *(content or ())] if not isinstance(content, str) else None
+    messages[0]["content"] = before + content if isinstance(content, str) else parts
+    return _resaid(request, body if said is not None else {**body, "input": messages[0]["content"]})
+
+
+def _taken_off(messages: list[dict[str, Any]]) -> str:
+    """The last line, which is then no longer where it was."""
+    content = messages[-1].get("content")
+    holder, name = (messages[-1], "content") if isinstance(content, str) else ((content or [{}])[-1], "text")
+    text, _, last = str(holder.get(name, "")).rpartition("\n")
+    if text:
+        holder[name] = text
+    return last if text else ""
+
+
+def _resaid(request: Request, body: Mapping[str, Any]) -> Request:
     data = json.dumps(body).encode()
     fields = [
         (n, v) for n, v in request.head.fields if n.lower() not in {"content-length", "transfer-encoding"}

@@ -55,7 +55,8 @@ class Reshaper:
 
     def rest(self) -> Iterator[bytes]:
         """What an unfinished event left, at the end of the body."""
-        yield from self.written(self._pending)
+        if self._pending:  # an empty piece would be the last chunk
+            yield from self.written(self._pending)
 
     def _parts(self, payload: bytes) -> Iterator[bytes]:
         if not self._events:

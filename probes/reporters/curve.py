@@ -1,6 +1,7 @@
 """How does the time to the first token grow with the prompt, for eyes?
 
-Of a finding whose figures say so: `ttft@TOKENS` of each length, and the line through them in `base` and `prefill`.
+Of a finding whose figures say so: `ttft@TOKENS` of each length, the line through them in `base` and `prefill`, and the short
+`control` between them.
 """
 
 from __future__ import annotations
@@ -28,11 +29,14 @@ _TICKS = 4
 
 
 class Curve(NamedTuple):
-    """`points`: (tokens of the prompt, TTFT), the shortest first. `base`, `slope`: of the line, where one was fitted."""
+    """`points`: (tokens of the prompt, TTFT), the shortest first. `base`, `slope`: of the line, where one was fitted.
+    `control`: TTFT of the short request between them, by how much it moved.
+    """
 
     points: list[tuple[int, Figure]]
     base: float | None
     slope: float | None
+    control: Figure | None = None
 
     def line(self, tokens: float) -> float | None:
         return None if self.base is None or self.slope is None else self.base + self.slope * tokens
@@ -43,7 +47,8 @@ class Curve(NamedTuple):
 
     @property
     def slowest(self) -> float:
-        highs = [figure.value if figure.high is None else figure.high for _, figure in self.points]
+        all_of = [figure for _, figure in self.points] + ([self.control] if self.control is not None else [])
+        highs = [figure.value if figure.high is None else figure.high for figure in all_of]
         return max(*highs, self.line(self.longest) or 0.0)
 
 
@@ -55,11 +60,15 @@ def curve(finding: Finding) -> Curve | None:
         if _NAME.fullmatch(name) and all(map(math.isfinite, _numbers(figure)))
     )[:_MOST]
     base, prefill = finding.figures.get("base"), finding.figures.get("prefill")
+    control = finding.figures.get("control")
+    if control is not None and not all(map(math.isfinite, _numbers(control))):
+        control = None
     fitted = base is not None and prefill is not None and prefill.value > 0 and math.isfinite(base.value)
     found = Curve(
         points,
         base.value if base is not None and fitted else None,
         1 / prefill.value if prefill is not None and fitted else None,
+        control,
     )
     drawable = len(points) >= _LEAST and found.longest > 0 and 0 < found.slowest < math.inf
     return found if drawable else None
@@ -109,13 +118,21 @@ def plot(found: Curve) -> Iterator[str]:
     yield f'<text x="{_WIDE - _ABOVE}" y="{_HIGH - 4}" text-anchor="end">tokens of the prompt</text>'
     if (begin := found.line(0.0)) is not None and (end := found.line(found.longest)) is not None:
         yield f'<line class="fitted" x1="{x(0):.1f}" y1="{y(max(begin, 0.0)):.1f}" x2="{x(found.longest):.1f}" y2="{y(end):.1f}"/>'
+    if (control := found.control) is not None:
+        low, high = (control.value if end is None else end for end in (control.low, control.high))
+        yield f'<rect class="control" x="{_LEFT}" width="{_WIDE - _LEFT - _ABOVE}" y="{y(high):.1f}" height="{max(y(low) - y(high), 2):.1f}"><title>short control: {duration(control.value)}, n {control.n}</title></rect>'
     for tokens, figure in found.points:
         if figure.low is not None and figure.high is not None:
             yield f'<line class="interval" x1="{x(tokens):.1f}" x2="{x(tokens):.1f}" y1="{y(figure.low):.1f}" y2="{y(figure.high):.1f}"/>'
         yield f'<circle class="measured" cx="{x(tokens):.1f}" cy="{y(figure.value):.1f}" r="4"><title>{tokens:,} tokens: {duration(figure.value)}, n {figure.n}</title></circle>'
     yield "</svg>"
     fitted = "; dashed, the straight line" if found.slope is not None else ""
-    yield f"<figcaption>{about}: medians with their intervals{fitted}</figcaption>"
+    beside = (
+        f"; the band, the short control between them with its interval, {duration(control.value)}"
+        if control is not None
+        else ""
+    )
+    yield f"<figcaption>{about}: medians with their intervals{fitted}{beside}</figcaption>"
     yield "</figure>"
 
 

@@ -51,7 +51,8 @@ class _Pictured:
     columns: Mapping[str, int]
 
 
-def report(run: Run, out: TextIO) -> None:
+def report(run: Run, out: TextIO, month: Sequence[tuple[str, str, str]] = ()) -> None:
+    """`month`: what one costs, in rows of what, US dollars or nothing, and words; empty where that is not known."""
     run = replace(run, calls=as_judged(run))
     findings = told_once(run.findings)
     seen = by_id(run)
@@ -67,6 +68,7 @@ def report(run: Run, out: TextIO) -> None:
         _about(run),
         _table(run, findings),
         *(_article(finding, number, elsewhere) for number, finding in enumerate(findings, 1)),
+        _month(month),
         call_section(run, numbers),
         _origin(run),
         ("</main>",),
@@ -95,6 +97,25 @@ def _table(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
         yield f'<tr><td><b class="skipped">○ skipped</b></td>{where}<td>{text(reason)}</td></tr>'
     yield "</tbody>"
     yield "</table>"
+
+
+def _month(month: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    if not month:
+        return
+    yield '<section id="month">'
+    yield "<h2>What a month costs</h2>"
+    for what, _, said in (row for row in month if not row[1]):
+        yield f'<p class="soft">{text(what)} · {text(said)}</p>'
+    yield '<table class="month">'
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "a month", "of"))
+    yield f"<thead><tr>{heads}</tr></thead>"
+    yield "<tbody>"
+    for what, amount, said in (row for row in month if row[1]):
+        yield f'<tr class="{text(what)}"><td>{text(what)}</td><td class="number">{text(amount)}</td><td>{text(said)}</td></tr>'
+    yield "</tbody>"
+    yield "</table>"
+    yield '<p class="soft">Each saving is alone, against the total.</p>'
+    yield "</section>"
 
 
 def _where(case: str, client: str | None) -> str:

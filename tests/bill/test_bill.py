@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from random import Random
 
@@ -9,7 +10,8 @@ import canned
 import pytest
 
 from probes import cli, store
-from probes.bill import NOT_TOLD, Range, Traffic, bill, savings
+from probes.bill import NOT_TOLD, Month, Range, Traffic, bill, savings
+from probes.bill.document import to_document
 from probes.bill.usage import of_run
 from probes.bill.words import told
 from probes.model import Prices, Route, Target
@@ -27,9 +29,48 @@ def test_the_known_example():
     assert month.output == pytest.approx(424)
     assert month.total == pytest.approx((1242.8, 1242.8))
     assert month.uncached == pytest.approx(2204)
-    text = "\n".join(told(TRAFFIC, PRICES, TARGET))
+    text = "\n".join(told(Month(TRAFFIC, PRICES, TARGET)))
     for figure in ("$712", "$107", "$424", "$1,243", "$2,204"):
         assert figure in text
+
+
+def test_the_known_example_as_json(tmp_path, capsys):
+    """The same figures for programs, from the command; standard output holds nothing else."""
+    flags = ["--base-url", "http://127.0.0.1:1/v1", "--api", "openai", "--model", "gpt-4.1", "--no-key"]
+    asked = [
+        "--requests-per-month",
+        "2000000",
+        "--prompt-tokens",
+        "890",
+        "--cached-share",
+        "60",
+        "--output-tokens",
+        "53",
+    ]
+    assert cli.main(["plan", "smoke", "--monthly", "--json", "-", *flags, *asked]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["prices"]["of"] == "list"
+    assert "monthly" in said.err
+    made = to_document(Month(TRAFFIC, PRICES, TARGET))
+    assert made["schema"] == "edgeprobe.bill/1"
+    assert made["usd"] == {
+        "prompt": {"low": 712, "high": 712},
+        "cached": {"low": 106.8, "high": 106.8},
+        "output": 424,
+        "total": {"low": 1242.8, "high": 1242.8},
+        "without_cache": 2204,
+    }
+    saved = [(one["change"], one["usd"]["low"]) for one in made["savings"]]
+    assert saved == [("cached_share", 160.2), ("prompt_tokens", 81.88), ("output_tokens", 42.4)]
+
+
+def test_what_is_not_known_is_a_range_in_json_too():
+    """Absent is `null`, and never a zero."""
+    made = to_document(Month(replace(TRAFFIC, cached=NOT_TOLD), Prices(1.0, 4.0), TARGET))
+    assert made["cached_share"] == {"low": 0, "high": 1}
+    assert made["prices"]["cached"] is None
+    assert made["usd"]["total"] == {"low": 424, "high": 2204}
+    assert any("not taken for nothing" in note for note in made["notes"])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +119,7 @@ def test_a_range_holds_every_bill_that_it_stands_for():
         outer, inner = bill(wide, Prices(1.0, 4.0)).total, bill(true, Prices(1.0, 4.0, price)).total
         assert outer.low - 1e-6 <= inner.low <= outer.high + 1e-6
         within = {_name(one.change): one.usd for one in savings(wide, Prices(1.0, 4.0))}
-        for change, usd in savings(true, Prices(1.0, 4.0, price)):
+        for _, change, usd in savings(true, Prices(1.0, 4.0, price)):
             bounds = within[_name(change)]
             assert bounds.low - 1e-6 <= usd.low <= bounds.high + 1e-6, change
 
@@ -157,6 +198,19 @@ def test_report_cost(flags, says, tmp_path, monkeypatch, capsys):
     text = capsys.readouterr().out
     for said in says:
         assert said in text
+    assert cli.main(["report", run.id, "--cost", "--json", str(tmp_path / "bill.json"), *flags]) == 0
+    assert json.loads((tmp_path / "bill.json").read_text())["schema"] == "edgeprobe.bill/1"
+
+
+def test_a_page_shows_the_bill_of_its_run(tmp_path, monkeypatch, capsys):
+    """Where its usage and its prices are known."""
+    monkeypatch.setenv("EDGEPROBE_REPORTS", str(tmp_path))
+    for run, shown in ((run_with(TOLD), True), (run_with(None), False)):
+        store.save(replace(run, id=f"{run.id[:-1]}{int(shown)}"))
+        page = tmp_path / "page.html"
+        assert cli.main(["report", f"{run.id[:-1]}{int(shown)}", "--html", str(page)]) == 0
+        assert ("What a month costs" in page.read_text()) is shown
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +218,8 @@ def test_report_cost(flags, says, tmp_path, monkeypatch, capsys):
     [
         (["report", "x", "--prompt-tokens", "5"], "--prompt-tokens: goes with --cost"),
         (["report", "x", "--cost", "--rejudge"], "--cost and --rejudge exclude each other"),
-        (["report", "x", "--cost", "--json", "a.json"], "--cost and --json exclude each other"),
+        (["report", "x", "--cost", "--html", "a.html"], "--cost and --html exclude each other"),
+        (["plan", "smoke", "--json", "a.json"], "--json: goes with --monthly"),
         (["plan", "smoke", "--cached-share", "5"], "--cached-share: goes with --monthly"),
         (["plan", "smoke", "--monthly"], "--prompt-tokens is missing"),
         (["plan", "smoke", "--monthly", "--prompt-tokens", "9", "--output-tokens", "9"], "no price of m is known"),

@@ -9,7 +9,9 @@ import pytest
 from canned import CURL, HTTPX, OPENAI, answer, as_text, attributed, case, told
 
 from probes.kinds import KINDS
-from probes.model import Ask, Confidence, Factor, NotSent, Reason, Route, Timeline, Verdict
+from probes.kinds.prompt_cache.evidence import rate
+from probes.kinds.prompt_cache.trials import Asked, Prefix, Trials
+from probes.model import Ask, Call, Confidence, Factor, NotSent, Reason, Route, Timeline, Verdict
 from probes.runner import worst
 
 LEAST = 1024
@@ -34,6 +36,8 @@ class World:
     upload: float = 0.0
     trip: float = 0.001
     changes: bool = False
+    moves: bool = False
+    blocks: bool = True
     seed: int = 1
     known: dict = field(default_factory=dict)
     order: list = field(default_factory=list)
@@ -59,7 +63,8 @@ class World:
     def meets(self, ask, trial, tokens, fronted):
         if not self.works or tokens < self.minimum or fronted or ask.arm is None:
             return 0
-        text = (trial.salt, ask.line if ask.arm == "broken" else "", ask.prompt_tokens)
+        first = ask.arm == "broken" or not self.blocks or (self.moves and trial.route == "edge")
+        text = (trial.salt, ask.line if first else "", ask.prompt_tokens)
         place = self.rng.randrange(self.replicas)
         if (self.by == "key" and ask.cache_key) or (self.by == "connection" and trial.session):
             place = hash(trial.salt) % self.replicas
@@ -168,10 +173,18 @@ def test_what_only_takes_long_to_arrive_is_no_prefill():
     ("world", "code", "factor"),
     [
         ({"changes": True}, "cache.unstable_prefix", Factor.ROUTE),
+        ({"moves": True}, "cache.unstable_prefix", Factor.ROUTE),
+        ({"blocks": False}, "cache.partial", None),
         ({"works": False}, "cache.off", None),
         ({"tells": "never"}, "cache.unreported", None),
     ],
-    ids=["the way changes it", "off on both", "untold on both"],
+    ids=[
+        "the way changes it",
+        "the way puts its end first",
+        "whole prompts alone",
+        "off on both",
+        "untold on both",
+    ],
 )
 def test_beside_the_origin(world, code, factor):
     """The same bytes straight to the origin tell whose fault it is."""
@@ -184,6 +197,15 @@ def test_without_an_origin_that_is_the_next_test():
     """What the way may have changed is to be looked at."""
     [found], _ = judged(World(works=False))
     assert "straight to the origin" in found.next_test
+
+
+def test_what_moves_at_the_end_without_an_origin_has_two_explanations():
+    """C59: the gateway puts it first, or the cache keeps whole prompts; neither is said to be so."""
+    for world in ({"moves": True}, {"blocks": False}):
+        [found], _ = judged(World(**world))
+        assert (found.code, found.factor) == ("cache.partial", None)
+        assert "or the cache keeps whole prompts" in dict(found.detail)["because"]
+        assert "straight to the origin" in found.next_test
 
 
 def test_usage_that_streams_lose_is_told_with_its_factor():
@@ -241,7 +263,7 @@ def test_the_order_is_shuffled():
 
 
 def test_how_long_a_write_lives():
-    """Read back once at each age, by prompts of their own."""
+    """Read back once at each age, by prompts of their own; C87: an age is told from start to start, with what the writes took."""
 
     class Forgets(World):
         def meets(self, ask, trial, tokens, fronted):
@@ -249,8 +271,9 @@ def test_how_long_a_write_lives():
             return 0 if trial.start >= 300 else cached
 
     [found], _ = judged(Forgets(), ages=[60, 300])
-    assert (found.figures["lives"].value, found.figures["lives"].high) == (60, 300)
-    assert dict(found.detail)["lives"] == "after 60 s 3 of 3 hit; after 300 s 0 of 3 hit"
+    lives = found.figures["lives"]
+    assert (round(lives.value), round(lives.high)) == (61, 306)
+    assert dict(found.detail)["lives"] == "after 61 to 63 s 3 of 3 hit; after 304 to 306 s 0 of 3 hit"
 
 
 def test_the_next_client_is_asked_where_one_is_refused():
@@ -277,6 +300,53 @@ def test_one_answer_that_fails_is_told_and_left_out():
     findings, _ = judged(lambda asked: "bad gateway" if asked.number == 20 else world(asked))
     assert [found.code for found in findings][-1] == "ok"
     assert len(findings) == 2
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({}, ("44 requests", "prompts of 1,500 tokens", "at least 72 %", "at most 28 %", "20 % or more", "once in 252 runs")),
+        ({"repeats": 3}, ("6 reads", "3 of each arm tell nothing", "--set repeats=5")),
+        ({"repeats": 10, "ages": [60, 300]}, ("20 reads", "at least 84 %", "96 requests")),
+        ({"prompt_tokens": 1200}, ("prompts of 1,200 tokens",)),
+    ],
+    ids=["by default", "too few for times", "more and ages", "short prompts"],
+)  # fmt: skip
+def test_a_plan_says_what_so_many_samples_can_show(params, says):
+    """Before anything is sent: its cost where all is well, the smallest share, the smallest gain of time."""
+    asked = case("prompt_cache", (HTTPX,), keyed=True, **params)
+    said = "\n".join(KINDS["prompt_cache"].foretells(asked))
+    assert [part for part in says if part not in said] == [], said
+    assert "--max-tokens-total" in said
+
+
+def test_a_cache_that_hits_takes_what_the_plan_said():
+    """To the request."""
+    _, server = judged(World())
+    assert (
+        f"{len(server.calls)} requests"
+        in KINDS["prompt_cache"].foretells(case("prompt_cache", (HTTPX,), keyed=True))[0]
+    )
+
+
+def test_rates_are_by_tokens_and_not_by_calls():
+    """C87: ten short prompts that miss weigh less than one long one that hits; what gave no token is no read."""
+
+    def asked(cached, tokens, output=8):
+        usage = {
+            "prompt_tokens": tokens,
+            "completion_tokens": output,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
+        exchange = answer("good stream")
+        trial = Trials(case("prompt_cache", (HTTPX,)), HTTPX).long("warm", Prefix("s", tokens), "primed")
+        call = Call("c", "case", trial, 0, (replace(exchange, facts={**exchange.facts, "usage": usage}),))
+        return Asked(call, 0)
+
+    found = rate([asked(900, 1000), *(asked(0, 2) for _ in range(10))])
+    assert (found.k, found.n) == (1, 11)
+    assert found.value == pytest.approx(900 / 1020)
+    assert asked(900, 1000, output=0).hit is None
 
 
 AA = 200

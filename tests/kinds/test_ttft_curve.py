@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -90,6 +91,19 @@ def found(mind: Mind, case=CASE):
     return finding, server
 
 
+def test_a_plan_says_how_sure_a_speed_can_be():
+    """By the scatter of the answers; more samples make it surer, and a budget that ends it early is said."""
+
+    def said(**params):
+        return "\n".join(KINDS["ttft_curve"].foretells(canned.case("ttft_curve", **params)))
+
+    few, many = (int(re.search(r"within (\d+) %", said(repeats=n))[1]) for n in (3, 30))
+    assert many < few
+    for part in ("5 samples of each of 6 lengths", "less than 25 %", "16 controls", "by 25 % or more"):
+        assert part in said()
+    assert "--max-tokens-total" in said(lengths=[4096, 8192, 16384, 32768])
+
+
 def test_planted_speeds_are_found():
     """Prefill, decode, the constant part and the model of the total, each with its n and an interval that holds it."""
     finding, _ = found(Mind())
@@ -100,6 +114,7 @@ def test_planted_speeds_are_found():
         assert figure.value == pytest.approx(planted, rel=within), name
         assert figure.low <= figure.value <= figure.high
         assert figure.n >= 5
+    assert "left out" not in dict(finding.detail)
     assert figures["residual"].value < 0.03
     assert abs(figures["departure"].value) < 0.1
     assert figures["decode_slowdown"].value == pytest.approx(1, rel=0.05)

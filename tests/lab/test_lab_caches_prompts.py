@@ -9,8 +9,10 @@ from conftest import CLOCK, ask, send
 
 from probes.lab import serve
 from probes.lab.behaviour import Caching
+from probes.lab.http1 import Request, parse_head
 from probes.lab.jobs import plan
 from probes.lab.prompt_cache import PromptCache
+from probes.lab.request_body import with_last_line_first
 
 LONG = "word " * 1200
 ANTHROPIC = [("anthropic-version", "2026-10-21")]
@@ -97,3 +99,48 @@ def test_the_edge_puts_a_line_in_front():
         first, second = lab.origin.requests
     assert first.digest != second.digest
     assert first.body_bytes == second.body_bytes
+
+
+def asked(body):
+    data = json.dumps(body).encode()
+    return Request(parse_head(b"POST /v1/chat/completions HTTP/1.1\r\n\r\n"), data, data)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"messages": [{"role": "user", "content": "hello\nRequest 1."}]}, "Request 1.\nhello"),
+        ({"messages": [{"role": "user", "content": "hello"}]}, "hello"),
+        ({"input": "hello\nRequest 1."}, "Request 1.\nhello"),
+        (explicit("long", "hello\nRequest 1."), "Request 1.\nlonghello"),
+    ],
+    ids=["chat", "one line", "responses", "parts"],
+)
+def test_the_last_line_is_put_first(body, says):
+    """And the rest stays as it was."""
+    made = json.loads(with_last_line_first(asked(body)).body)
+    said = made.get("input") or made["messages"][0]["content"]
+    assert (said if isinstance(said, str) else "".join(part["text"] for part in said)) == says
+
+
+def test_deepseek_counts_beside_the_details():
+    """Hits and misses, which are the prompt's tokens together."""
+    with serve(["cache-deepseek"], clock=CLOCK) as lab:
+        usages = [
+            json.loads(send(lab.base_url, chat() | {"model": lab.model}).body)["usage"] for _ in range(2)
+        ]
+    assert [usage["prompt_cache_hit_tokens"] for usage in usages] == [0, 1408]
+    assert all(
+        usage["prompt_cache_hit_tokens"] + usage["prompt_cache_miss_tokens"] == usage["prompt_tokens"]
+        for usage in usages
+    )
+
+
+def test_a_stream_whose_events_are_rewritten_ends_once():
+    """With one last chunk: a second one would be the head of the next answer on that connection."""
+    with serve(["usage-estimated"], clock=CLOCK) as lab:
+        body = explicit() | {"model": lab.model, "stream": True}
+        got = send(lab.base_url, body, path="/v1/messages", headers=ANTHROPIC)
+    assert got.wire.endswith(b"\r\n0\r\n\r\n")
+    assert not got.wire.endswith(b"\r\n\r\n0\r\n\r\n")
+    assert b'"input_tokens":1400' in got.wire

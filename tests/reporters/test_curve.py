@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -31,7 +32,12 @@ def line(*lengths, slope=0.0004):
     points = {
         f"ttft_at_{n}": Figure(0.2 + slope * n, "s", 5, 0.19 + slope * n, 0.25 + slope * n) for n in lengths
     }
-    return finding(**points, base=Figure(0.2, "s", 30), prefill=Figure(1 / slope, "tokens/s", 30))
+    return finding(
+        **points,
+        base=Figure(0.2, "s", 30),
+        prefill=Figure(1 / slope, "tokens/s", 30),
+        control=Figure(0.3, "s", 16, 0.25, 0.4),
+    )
 
 
 @pytest.mark.parametrize("width", [40, 68, 100])
@@ -62,6 +68,8 @@ def test_the_plot_is_well_formed_and_within_its_frame():
     _, _, wide, high = map(float, svg.get("viewBox").split())
     marks = [each.get("class") for each in svg.iter() if each.get("class")]
     assert (marks.count("measured"), marks.count("interval"), marks.count("fitted")) == (3, 3, 1)
+    [control] = [each for each in svg.iter() if each.get("class") == "control"]
+    assert 0 <= float(control.get("y")) <= float(control.get("y")) + float(control.get("height")) <= high
     for each in svg.iter():
         for name, value in each.attrib.items():
             if name in {"x", "x1", "x2", "cx"}:
@@ -78,13 +86,26 @@ def test_the_plot_is_well_formed_and_within_its_frame():
         {"ttft_at_0": Figure(0.0, "s", 5), "ttft_at_1": Figure(0.0, "s", 5)},
         {"ttft_at_" + "9" * 5000: Figure(1.0, "s", 5), "ttft_at_x<script>": Figure(1.0, "s", 5)},
         {"prefill": Figure(0.0, "tokens/s", 1), "base": Figure(1.0, "s", 1)},
+        {"control": Figure(0.3, "s", 16, 0.2, 0.4)},
     ],
-    ids=["one length", "not finite", "no time", "no lengths", "a line alone"],
+    ids=["one length", "not finite", "no time", "no lengths", "a line alone", "a control alone"],
 )
 def test_nothing_to_draw(figures):
     """Of a stored run anything may stand there."""
     assert curve(finding(**figures)) is None
     assert plain(finding(**figures))
+
+
+def test_a_control_that_is_no_number_is_left_out():
+    """The points are shown all the same."""
+    made = curve(
+        replace(
+            line(256, 512),
+            figures={**line(256, 512).figures, "control": Figure(0.3, "s", 2, 0.2, float("inf"))},
+        )
+    )
+    assert made.control is None
+    assert "control" not in "".join(plot(made))
 
 
 def test_without_a_line_the_points_are_shown():

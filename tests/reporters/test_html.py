@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import re
 from dataclasses import replace
@@ -276,3 +277,20 @@ def test_hostile_calls_are_text(harm):
     texts = [text for tag, text in page.texts if tag == "script"]
     assert texts == [text for tag, text in harmless.texts if tag == "script"]
     assert safe_text(harm.split("\n")[0]).strip() in page.text
+
+
+def test_what_a_month_costs():
+    """In a table where that is known, and else not a word of it; a model's name is text."""
+    month = [
+        ("monthly", "", "2,000,000 requests of <b>890</b> prompt tokens"),
+        ("total", "$1,243", "without the cache $2,204"),
+        ("saves", "$160", "10 points more of the prompt from the cache (60 → 70 %)"),
+    ]
+    out = io.StringIO()
+    html.report(run_of(FINE), out, month)
+    page = out.getvalue()
+    assert "What a month costs" in page
+    assert "&lt;b&gt;890" in page
+    for figure in ("$1,243", "$2,204", "$160"):
+        assert figure in page
+    assert "What a month costs" not in told(html, run_of(FINE))

@@ -8,40 +8,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from probes.config import endpoints
+from probes.errors import UsageError
 from probes.kinds.conclude import by_outcome, is_good, not_sent
-from probes.kinds.length.pace import by_preference
-from probes.kinds.prompt_cache.ages import EACH, aged
+from probes.kinds.length.pace import by_preference, endpoint_of
+from probes.kinds.prompt_cache.ages import aged
+from probes.kinds.prompt_cache.ahead import MOST_TIMES, WARM_UP, bound, foretold
 from probes.kinds.prompt_cache.evidence import Tried, timed, told
 from probes.kinds.prompt_cache.findings import finding
-from probes.kinds.prompt_cache.judge import MORE, ORIGIN, Evidence, further, judge
-from probes.kinds.prompt_cache.rounds import FURTHER, by_route, rounds, whole
-from probes.kinds.prompt_cache.search import SEARCH, search
-from probes.kinds.prompt_cache.trials import CAP, SIZES, SOON, Trials
-from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge
+from probes.kinds.prompt_cache.rounds import FURTHER, by_route, moved_by_route, rounds, whole
+from probes.kinds.prompt_cache.search import search
+from probes.kinds.prompt_cache.trials import SIZES, Trials
+from probes.kinds.spec import KindSpec
 from probes.sampling import REPEATS
 from probes.twins import unsent
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from probes.kinds.prompt_cache.ages import Aged
     from probes.kinds.prompt_cache.search import Place
-    from probes.kinds.prompt_cache.trials import Asked
     from probes.model import Call, Case, Finding, Flow, Trial
-
-_WARM_UP = 2
-MOST_TIMES = 2
-"""That further rounds are asked: some of theirs may have to be left out, too."""
-_LONG, _KEYED = 6, 6
-"""Long prompts of a round, and of one that asks with a key, too, and no lines."""
-_SECONDS = 0.3
-"""That a request takes on a server that answers at once."""
 
 
 def prompt_cache(case: Case) -> Flow:
     opening: list[Call] = []
     for client in by_preference(case):
         trials = Trials(case, client)
-        for _ in range(_WARM_UP):
+        for _ in range(WARM_UP):
             call = (yield from trials.ask(trials.control("warm_up"))).call
             opening.append(call)
             if not is_good(call):
@@ -57,7 +52,7 @@ def _tried(case: Case, trials: Trials) -> Flow:
     place = yield from search(trials)
     warm_up = len(trials.asked)
     going = not place.broken and (yield from _arms(case, trials, place))
-    reads: dict[float, list[Asked]] = {}
+    reads: dict[float, list[Aged]] = {}
     old = sorted({float(age) for age in case.params["ages"]})
     if going and old and Tried(trials.asked).usage == "hits":
         reads = yield from aged(trials, place, old)
@@ -72,8 +67,10 @@ def _arms(case: Case, trials: Trials, place: Place) -> Generator[Sequence[Trial]
         going = yield from whole(trials, place)
         if told(Tried(trials.asked).of("whole/warm")) == "hits":
             return going
-        if going and ORIGIN in case.target.routes and case.route != ORIGIN:
+        if going and _beside(case):
             going = yield from by_route(trials, place, ORIGIN)
+    elif going and displaced(Tried(trials.asked)) and _beside(case):
+        going = yield from moved_by_route(trials, place, ORIGIN)
     for _ in range(MOST_TIMES if going else 0):
         seen = _evidence(trials, place)
         more = further(seen, repeats)
@@ -87,13 +84,18 @@ def _arms(case: Case, trials: Trials, place: Place) -> Generator[Sequence[Trial]
     return going
 
 
+def _beside(case: Case) -> bool:
+    """Whether there is a way straight to the origin to hold this one against."""
+    return ORIGIN in case.target.routes and case.route != ORIGIN
+
+
 def _evidence(trials: Trials, place: Place) -> Evidence:
     tried = Tried(trials.asked)
     return Evidence(tried, timed(tried), place)
 
 
 def _concluded(
-    case: Case, trials: Trials, place: Place, reads: dict[float, list[Asked]], warm_up: int
+    case: Case, trials: Trials, place: Place, reads: dict[float, list[Aged]], warm_up: int
 ) -> list[Finding]:
     calls = [asked.call for asked in trials.asked]
     what = f"a stream behind a prompt of about {place.tokens:,} tokens"
@@ -107,25 +109,29 @@ def _concluded(
     return [*found, finding(case, seen, judge(seen), reads, warm_up)]
 
 
-def bound(case: Case) -> Bound:
-    repeats, ages = int(case.params["repeats"]), list(case.params["ages"])
-    more = max(MOST_TIMES * repeats, MORE)
-    long = SEARCH + _LONG * repeats + _KEYED * more + 5 * FURTHER + 2 * EACH * len(ages)
-    short = _WARM_UP * len(case.clients) + 2 * (repeats + more)
-    most = int(case.params["prompt_tokens"])
-    waits = float(case.params["settle"]) + 2 * repeats * SOON + max(map(float, ages), default=0.0)
-    return Bound(long + short, long * most + (long + short) * CAP, waits + (long + short) * _SECONDS)
+def unfit(case: Case) -> str | None:
+    try:
+        endpoint = endpoint_of(case)
+    except UsageError as fault:
+        return str(fault)
+    return (
+        None if endpoint in endpoints(case.target) else f"the target does not declare the endpoint {endpoint}"
+    )
 
 
 SPEC = KindSpec(
     flow=prompt_cache,
+    converses=False,
     about="the same long prompt cold, again, behind and before a line that changes: does the prompt cache hit, save time and get told",
     bound=bound,
+    unfit=unfit,
+    foretells=foretold,
     defaults={
         "repeats": REPEATS,
         "prompt_tokens": SIZES[-1],
         "settle": 30.0,
         "ages": [],
+        "endpoint": "auto",
         "deadline": 60.0,
     },
     limits={
@@ -133,6 +139,7 @@ SPEC = KindSpec(
         "prompt_tokens": (500, 100_000),
         "settle": (1, 600),
         "ages": (1, 86_400),
+        "endpoint": ("auto", "chat", "responses", "messages"),
         "deadline": (0.1, 3600),
     },
     long=True,

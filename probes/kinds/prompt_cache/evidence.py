@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from probes.sampling import Sample
 
 _ARMS = ("control", "cold", "warm", "broken", "moved")
-_MATTERS = 0.8
+MATTERS = 0.8
 """Middle TTFT by that of the slower side, from which on a difference is worth a name."""
 _TRIPS = 4
 """Round trips in which TCP's slow start brings the longest prompt of ours (RFC 6928: ten segments, doubled each time)."""
@@ -128,10 +128,10 @@ def _compared(
     if not (control and cold and warm):
         return "untold", "no time to the first token could be taken of all arms"
     short, long, again = (median(s.value for s in side) for side in (control, cold, warm))
-    if sooner(warm, cold) <= SURE and again <= _MATTERS * long:
+    if sooner(warm, cold) <= SURE and again <= MATTERS * long:
         return "sooner", f"the first token came after {duration(again)} instead of {duration(long)}"
     prefill = long - short - upload
-    if not (sooner(control, cold) <= SURE and prefill >= (1 - _MATTERS) * long):
+    if not (sooner(control, cold) <= SURE and prefill >= (1 - MATTERS) * long):
         return "untold", "the long prompt took no longer than the short control by more than chance explains"
     if above(warm, long - prefill / 2) <= P:
         return (

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
 from probes.kinds.prompt_cache import ages
 from probes.kinds.prompt_cache.evidence import WAYS, rate, told
-from probes.kinds.prompt_cache.judge import ORIGIN, counted
+from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
 from probes.kinds.words import duration
-from probes.model import Figure, Layer, Observed, Reason, WhoActs
+from probes.model import Factor, Figure, Layer, Observed, Reason, WhoActs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from probes.kinds.prompt_cache.ages import Aged
     from probes.kinds.prompt_cache.evidence import Tried
     from probes.kinds.prompt_cache.judge import Evidence, Judged
     from probes.kinds.prompt_cache.trials import Asked
@@ -22,7 +24,23 @@ if TYPE_CHECKING:
 _ON = {"new": "on a new connection", "kept": "on that of the write", "key": "with a prompt_cache_key"}
 _TITLES = {
     "ok": "The prompt cache hits: {hits}",
+    "cache.partial": "The prompt cache hits only sometimes: {hits}",
     "not_measured": "Whether the prompt cache hits is not known",
+}
+_BY_FACTOR: dict[tuple[str, Factor | None], str] = {
+    ("cache.unreported", Factor.STREAM): (
+        "Have the stream's usage tell what other answers tell: a gateway that translates streams has to forward the usage of "
+        "the model server, from its first event as from its last one."
+    ),
+    ("cache.unreported", Factor.ROUTE): (
+        "Have what stands on this route forward the usage of the model server unchanged: straight to it the counts are there."
+    ),
+    ("cache.off", Factor.ROUTE): (
+        "Compare the request as it is sent with what the model server gets: straight to it the same bytes hit."
+    ),
+    ("cache.partial", Factor.CONNECTION): (
+        "Choose the replica by the front of the prompt or by session: it is chosen by connection, and customers open new ones."
+    ),
 }
 _ON_THE_WAY = (
     "Compare the prompt as it is sent with what the model server gets: a gateway that adds a date, a counter or a request id "
@@ -33,11 +51,17 @@ _DO = {
     Reason.DRIFT: "Ask again when the server is less busy, or more often (--set repeats=10).",
     Reason.MIXED: "Run it without --seed; where it says the same, find out what the server counts as cached.",
 }
+_WHOLE = "The prompt cache hits whole prompts alone: a line that changes at the end costs every hit"
+_PREFIXES = (
+    "See that nothing on the way puts the end of a prompt first, as a gateway does that moves a reminder into the system "
+    "message, and that the model server caches by prefix: what prompts have in common at their front is then paid once."
+)
+_APART = 0.1
 _STRAIGHT = "the same straight to the origin (a route of its own)"
 
 
 def finding(
-    case: Case, seen: Evidence, judged: Judged, aged: Mapping[float, Sequence[Asked]], warm_up: int
+    case: Case, seen: Evidence, judged: Judged, aged: Mapping[float, Sequence[Aged]], warm_up: int
 ) -> Finding:
     tried, timed = seen.tried, seen.timed
     reads = tried.reads()
@@ -46,12 +70,16 @@ def finding(
     fields: dict[str, Any] = {}
     if (title := _TITLES.get(judged.code)) is not None:
         fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
+    if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
+        fields["advice"] = advice
     if judged.code == "cache.unstable_prefix":
         fields |= {"advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
+    if whole := judged.code == "cache.partial" and displaced(tried):
+        fields |= {"title": _WHOLE, "advice": _PREFIXES}
     if judged.reason is not None:
         fields["advice"] = _DO[judged.reason]
-    silent = judged.code in {"cache.off", "cache.unreported"}
-    if silent and case.route != ORIGIN and not tried.of(f"{ORIGIN}/warm"):
+    straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
+    if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
         fields["next_test"] = _STRAIGHT
     client = reads[-1].call.trial.client if reads else None
     return conclude(
@@ -77,19 +105,20 @@ def finding(
 
 
 def _rows(
-    seen: Evidence, judged: Judged, aged: Mapping[float, Sequence[Asked]], warm_up: int
+    seen: Evidence, judged: Judged, aged: Mapping[float, Sequence[Aged]], warm_up: int
 ) -> tuple[tuple[str, str], ...]:
     tried = seen.tried
     rows = [("seen", _by_usage(seen)), ("because", judged.because)]
     each = [f"{_ON[way]} {found}" for way in WAYS if (found := _hits(tried.reads(way)))]
     rows += [("reads", "; ".join(each))] if each and tried.usage != "absent" else []
     rows += seen.timed.rows
-    lines = [f"{word} {found}" for arm, word in (("broken", "behind a line that changes"), ("moved", "before that line")) if (found := _hits(tried.of(arm)))]  # fmt: skip
-    rows += [("line", "; ".join(lines))] if lines and told(tried.reads()) in {"hits", "mixed"} else []
+    rows += _lines(tried)
     if (counts := counted(tried)) is not None and judged.code != "cache.unstable_prefix":
         rows.append(
             ("counted", f"the same bytes are {counts[0]:,} tokens here and {counts[1]:,} at the origin")
         )
+    if (apart := _counted_apart(tried)) is not None:
+        rows.append(("counted", apart))
     rows += ages.rows(aged)
     left = f"; {seen.timed.left_out} left out, taken under other conditions or while the probe itself was late" if seen.timed.left_out else ""  # fmt: skip
     rows.append(
@@ -99,6 +128,31 @@ def _rows(
         )
     )
     return tuple(rows)
+
+
+def _lines(tried: Tried) -> list[tuple[str, str]]:
+    words = {"broken": "behind a line that changes", "moved": "before that line"}
+    said = [f"{word} {found}" for arm, word in words.items() if (found := _hits(tried.of(arm)))]
+    if not said or told(tried.reads()) not in {"hits", "mixed"}:
+        return []
+    if told(tried.of("moved")) == "hits" and not any(each.hit for each in tried.of("broken")):
+        said.append(
+            "prompts that begin with a date, a counter or a nonce never hit, which no endpoint can mend"
+        )
+    return [("line", "; ".join(said))]
+
+
+def _counted_apart(tried: Tried) -> str | None:
+    """Of prompts of one length in streams and in other answers: one of the counts is not the model's."""
+    streams, others = (
+        [each.tokens for each in tried.of(arm) if each.tokens] for arm in ("warm", "whole/warm")
+    )
+    if not streams or not others or abs(median(streams) / median(others) - 1) < _APART:
+        return None
+    return (
+        f"streams count {median(streams):,.0f} tokens of a prompt for which other answers count {median(others):,.0f}: somebody "
+        "on the way counts anew"
+    )
 
 
 def _by_usage(seen: Evidence) -> str:

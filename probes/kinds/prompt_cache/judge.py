@@ -15,8 +15,11 @@ from probes.model import Confidence, Factor, Reason
 from probes.twins import Side, Twin
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.kinds.prompt_cache.evidence import Timed
     from probes.kinds.prompt_cache.search import Place
+    from probes.kinds.prompt_cache.trials import Asked
 
 MORE = 2
 """Rounds, where times alone are to tell and do not yet."""
@@ -69,6 +72,8 @@ def judge(seen: Evidence) -> Judged:
 
 
 def _hits(seen: Evidence) -> Judged:
+    if displaced(seen.tried):
+        return _displaced(seen.tried)
     time, because = seen.timed.time, seen.timed.because
     if time == "drift":
         return Judged("not_measured", _HIGH, f"usage tells of hits, and {because}", reason=Reason.DRIFT)
@@ -77,6 +82,33 @@ def _hits(seen: Evidence) -> Judged:
     if time == "sooner":
         return Judged("ok", _HIGH, f"usage tells of hits, and {because}")
     return Judged("ok", _MEDIUM, f"usage tells of hits; what they save is not seen: {because}")
+
+
+def displaced(tried: Tried) -> bool:
+    """Whether a prompt that is the same but for its last line never hits, where the same bytes do."""
+    moved = _misses(tried.of("moved"))
+    return moved.failed and Twin(_misses(tried.reads("new")), moved).claimed
+
+
+def _displaced(tried: Tried) -> Judged:
+    """Somebody on the way puts the last line first, or the cache knows no prefixes."""
+    why = "the same bytes hit, and with a line that changes at their end they do not, as if it stood in front"
+    direct, here = _misses(tried.of(f"{ORIGIN}/moved")), _misses(tried.of("moved"))
+    if direct.passed and Twin(direct, here).claimed:
+        why += ": straight to the origin they hit with it, too, so that something on the way puts it there"
+        return Judged("cache.unstable_prefix", _HIGH, why, factor=Factor.ROUTE)
+    if direct.failed:
+        why = "the same bytes hit, and with a line that changes at their end they do not, straight to the origin neither: it keeps whole prompts and not what they have in common"
+        return Judged("cache.partial", _MEDIUM, why)
+    return Judged(
+        "cache.partial",
+        _MEDIUM,
+        f"{why}: something on the way puts it there, or the cache keeps whole prompts and not what they have in common",
+    )
+
+
+def _misses(reads: Sequence[Asked]) -> Side:
+    return Side(sum(not each.hit for each in reads), len(reads))
 
 
 def _mixed(seen: Evidence) -> Judged:
@@ -96,10 +128,7 @@ def _mixed(seen: Evidence) -> Judged:
 
 def _always(tried: Tried, way: str) -> bool:
     """Whether every read on that way hit, and on new connections so many did not that it is no chance."""
-    these, new = (
-        Side(sum(not each.hit for each in reads), len(reads))
-        for reads in (tried.reads(way), tried.reads("new"))
-    )
+    these, new = _misses(tried.reads(way)), _misses(tried.reads("new"))
     return Twin(these, new).claimed and these.passed
 
 

@@ -76,6 +76,14 @@ def by_route(trials: Trials, place: Place, route: str) -> Generator[Sequence[Tri
     return (yield from one_by_one(trials, [*fronted, *writes, *_after(reads, place.settle)]))
 
 
+def moved_by_route(trials: Trials, place: Place, route: str) -> Generator[Sequence[Trial], list[Call], bool]:
+    """A line that changes behind the same bytes, on the other route alone."""
+    prefixes = [trials.prefix(place.tokens) for _ in range(FURTHER)]
+    writes = [replace(trials.long(f"{route}/cold", p, "cold"), route=route) for p in prefixes]
+    reads = [replace(trials.long(f"{route}/moved", p, "moved"), route=route) for p in prefixes]
+    return (yield from one_by_one(trials, [*writes, *_after(reads, place.settle)]))
+
+
 def one_by_one(trials: Trials, planned: Sequence[Trial]) -> Generator[Sequence[Trial], list[Call], bool]:
     for trial in planned:
         asked = yield from trials.ask(trial)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from probes.config import conversation
+from probes.kinds.length.pace import endpoint_of
 from probes.model import Ask, Trial
 from probes.samples import cached_share, prompt, sample
 from probes.sampling import Sample, sampled
@@ -105,12 +105,12 @@ class Trials:
 
     def control(self, what: str = "control") -> Trial:
         """Short, and always of the same length."""
-        return self._trial(what, Ask(conversation(self.case.target), stream=True, cap=CAP), self._nonce())
+        return self._trial(what, Ask(endpoint_of(self.case), stream=True, cap=CAP), self._nonce())
 
     def long(self, what: str, prefix: Prefix, arm: Arm, *, stream: bool = True) -> Trial:
         line = f"Request {self._nonce()}." if arm in {"broken", "moved"} else ""
         ask = Ask(
-            conversation(self.case.target),
+            endpoint_of(self.case),
             stream=stream,
             cap=CAP,
             prompt_tokens=prefix.tokens,

@@ -11,11 +11,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from probes.budget import FILLER_BYTES, PROMPT_TOKENS
 from probes.config import conversation
 from probes.errors import UsageError
 from probes.kinds.conclude import by_outcome, is_good, outcome_code
-from probes.kinds.spec import Bound, KindSpec
+from probes.kinds.spec import KindSpec
+from probes.kinds.ttft_curve.ahead import CONTROLS, bound, foretold, lengths
 from probes.kinds.ttft_curve.findings import LEAST_LENGTHS, judged
 from probes.model import Ask, Reason, Trial, Verdict
 from probes.sampling import REPEATS
@@ -30,13 +30,9 @@ if TYPE_CHECKING:
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
 _EXAMPLE = "--set lengths=128,512,1024,2048"
 CONTROL = "control"
-_CONTROLS = 2
-"""Requests between two controls."""
 _MOST_BAD = 3
 """Failures after which the rest is not asked."""
 _SESSION = "curve"
-_BYTES = 4
-"""Of a token, at the least, as the budget counts."""
 
 
 def ttft_curve(case: Case) -> Flow:
@@ -49,12 +45,12 @@ def ttft_curve(case: Case) -> Flow:
     if not is_good(tried[-1]):
         return by_outcome(case, tried, "a stream")
     name = tried[-1].trial.client
-    lengths = _lengths(case)
-    warmed = yield from _one_by_one([_trial(case, name, f"{n}", n, rng, warm=True) for n in lengths])
-    refused = [n for n, call in zip(lengths, warmed, strict=False) if _too_long(call)]
+    asked = lengths(case)
+    warmed = yield from _one_by_one([_trial(case, name, f"{n}", n, rng, warm=True) for n in asked])
+    refused = [n for n, call in zip(asked, warmed, strict=False) if _too_long(call)]
     if troubles := _troubles(case, [call for call in warmed if not _too_long(call)]):
         return troubles
-    kept = [n for n in lengths if n not in refused]
+    kept = [n for n in asked if n not in refused]
     if len(kept) < LEAST_LENGTHS:
         return _troubles(case, warmed, {"verdict": Verdict.INCONCLUSIVE, "reason": Reason.STOPPED_EARLY})
     calls = yield from _one_by_one(_planned(case, name, kept, rng))
@@ -82,13 +78,9 @@ def _planned(case: Case, client: str, lengths: Sequence[int], rng: Random) -> li
         rng.shuffle(order)
         for number, length in enumerate(order, 1):
             found.append(_trial(case, client, f"{length}", length, rng))
-            if number % _CONTROLS == 0 or number == len(order):
+            if number % CONTROLS == 0 or number == len(order):
                 found.append(_trial(case, client, CONTROL, 0, rng))
     return found
-
-
-def _lengths(case: Case) -> list[int]:
-    return sorted({int(length) for length in case.params["lengths"]})
 
 
 def _trial(case: Case, client: str, what: str, length: int, rng: Random, *, warm: bool = False) -> Trial:
@@ -131,26 +123,18 @@ def _troubles(
 
 def unfit(case: Case) -> str | None:
     """Raises UsageError for fewer lengths than a curve has."""
-    if len(_lengths(case)) < LEAST_LENGTHS:
+    if len(lengths(case)) < LEAST_LENGTHS:
         raise UsageError(
             f"{case.id}: lengths: must be {LEAST_LENGTHS} different ones at the least, such as {_EXAMPLE}"
         )
     return None
 
 
-def bound(case: Case) -> Bound:
-    lengths, repeats = _lengths(case), int(case.params["repeats"])
-    long = 1 + repeats
-    controls = len(case.clients) + 1 + repeats * -(-len(lengths) // _CONTROLS)
-    requests = controls + long * len(lengths)
-    tokens = long * sum(-(-length * FILLER_BYTES // _BYTES) for length in lengths)
-    return Bound(requests, tokens + requests * (PROMPT_TOKENS + int(case.params["cap"])), 60.0)
-
-
 SPEC = KindSpec(
     flow=ttft_curve,
     about="time to the first token by the length of the prompt: prefill and decode speed, and what a total is made of",
     bound=bound,
+    foretells=foretold,
     unfit=unfit,
     defaults={"lengths": list(LENGTHS), "repeats": REPEATS, "cap": 32, "deadline": 120.0},
     limits={"lengths": (16, 200_000), "repeats": (3, 50), "cap": (8, 1000), "deadline": (1, 3600)},

@@ -28,9 +28,7 @@ class Decode:
     def words(self) -> str:
         low, high = self.slower.low or 0.0, self.slower.high or 0.0
         if low <= 1.0 <= high:
-            return (
-                f"behind {self.longest:,} no slower that these samples show ({low:.2f} to {high:.2f} times)"
-            )
+            return f"behind {self.longest:,} no slower as far as these samples show ({low:.2f} to {high:.2f} times)"
         if self.slower.value > 1:
             return f"behind {self.longest:,} it is {self.slower.value:.2f} times slower ({low:.2f} to {high:.2f})"
         faster = 1 / self.slower.value

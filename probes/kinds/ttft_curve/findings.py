@@ -26,7 +26,7 @@ _SURE = 2.0
 """Upper end of the slope's interval by its lower one, above which a speed is no figure but a guess."""
 _STRAIGHT = 0.15
 """Off the line by less is straight enough to be told as such."""
-_GROWS = 0.25
+GROWS = 0.25
 """Of the shortest prompt's TTFT, that it has to grow by to the longest."""
 _FURTHER = "Ask with longer prompts (--set lengths=2048,4096,8192,16384,24576,32768 --max-tokens-total 900000) and more repeats, when the server is quiet."
 _CACHE = (
@@ -84,9 +84,9 @@ def _doubt(points: fit.Points, fitted: fit.Line, sure: tuple[float, float]) -> t
     grown, most = (
         (longest - shortest) * slope / median(points[shortest]) for slope in (fitted.slope, sure[1])
     )
-    if grown < _GROWS and most < 2 * _GROWS:
+    if grown < GROWS and most < 2 * GROWS:
         return "TTFT hardly grows with the prompt", _CACHE
-    if grown < _GROWS or sure[0] <= 0 or sure[1] > _SURE * sure[0]:
+    if grown < GROWS or sure[0] <= 0 or sure[1] > _SURE * sure[0]:
         low, high = (1e3 * slope for slope in sure)
         because = f"a token of the prompt takes between {low:.3g} and {high:.3g} ms: too wide for a speed"
         return "The answers vary too much to tell a prefill speed", because

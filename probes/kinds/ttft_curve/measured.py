@@ -91,11 +91,8 @@ class Measured:
 
     def without(self) -> str:
         """Which samples no figure is made of."""
-        return (
-            listed([f"{n} that {_WHY[why]}" for why, n in self.left_out.items() if n])
-            if self.left_out
-            else ""
-        )
+        said = [f"{n} that {_WHY[why]}" for why, n in self.left_out.items() if n]
+        return listed(said) if said else ""
 
 
 def measured(calls: Sequence[Call]) -> Measured:
