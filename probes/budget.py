@@ -235,9 +235,12 @@ class Governor:
                 self._waited += more
                 self._pace.wait(seconds)
                 return
-            self._pause_asked = (
-                f"the {status} before it asked for a pause of {in_words(seconds)}, longer than a run waits"
+            bound = (
+                "longer than a run waits"
+                if seconds > MAX_WAIT
+                else f"which with those before it is longer than the {MAX_WAITS:g} s that a run waits in all"
             )
+            self._pause_asked = f"the {status} before it asked for a pause of {in_words(seconds)}, {bound}"
             self._held.append(_question(trial))
             if status in _PAUSING:
                 self._paused = True

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from probes.budget import over_cap, worst_case
+from probes.costs import COUNTED_APART
 from probes.inner_names import inner_names
 from probes.kinds.conclude import conclude, is_good, outcome_code
 from probes.kinds.words import clients_of, shown
@@ -119,6 +120,8 @@ def _over_cap(case: Case, calls: Sequence[Call]) -> list[Finding]:
     call, (input_tokens, output_tokens) = above[0]
     reserved = worst_case(call.trial)
     said = f"{input_tokens:,} input and {output_tokens:,} output tokens where at most {reserved[0]:,} and {reserved[1]:,} were reserved"
+    stopped = ("so", "nothing more is sent in this run: its budget could not be kept")
+    kept = all(used[1] <= worst_case(call.trial)[1] + COUNTED_APART for call, used in above)
     return [
         conclude(
             case,
@@ -126,11 +129,22 @@ def _over_cap(case: Case, calls: Sequence[Call]) -> list[Finding]:
             call.last,
             client=call.trial.client,
             observed=Observed(len(above), len(calls)),
-            detail=(("seen", said), ("so", "nothing more is sent in this run: its budget could not be kept")),
+            detail=(("seen", said), *([_LONGER] if kept else []), stopped),
             confidence=Confidence.HIGH,
             evidence=tuple(call.last.id for call, _ in above if call.last is not None),
+            **({"advice": _COUNT} if kept else {}),
         )
     ]
+
+
+_LONGER = (
+    "because",
+    "the answers kept to their caps; the prompts were counted as longer than texts of their size mostly are",
+)
+_COUNT = (
+    "Ask the engine itself how many tokens such a prompt has: where as many, the model's vocabulary splits English "
+    "finely; where fewer, something on the way adds to the prompt, and customers pay for it."
+)
 
 
 def _cached(case: Case, calls: Sequence[Call]) -> list[Finding]:

@@ -325,6 +325,9 @@ def test_all_waits_of_a_run_are_bounded():
         guard.settle(one, call(one, 429, headers=[("retry-after", "4")]))
         with guard.admitted(one) as why:
             assert why is expected
+    assert guard.pause == (
+        "the 429 before it asked for a pause of 4 s, which with those before it is longer than the 10 s that a run waits in all"
+    )
 
 
 def test_the_same_pause_told_by_several_answers_counts_once():

@@ -17,7 +17,7 @@ from labruns import bench_for, target_at
 from probes.clock import Clock
 from probes.conduct import Order, conduct, plan
 from probes.credentials import Secrets
-from probes.model import Budget, NotSent, Prices, Verdict
+from probes.model import Budget, Limits, NotSent, Prices, Verdict
 from probes.runner import run_cases
 
 COMMAND = str(Path(sys.executable).with_name("edgeprobe"))
@@ -103,20 +103,32 @@ def test_nothing_is_sent_before_it_is_bought(server, suite):
     assert all(arrived <= booked for arrived, booked in seen)
 
 
-def test_usage_above_the_cap_ends_the_run_and_is_found(server, suite):
-    """The first answer that was counted too high is the last; the rest is not sent for the budget's sake."""
+@pytest.mark.parametrize(
+    ("prompt", "completion", "blamed", "cause"),
+    [
+        (9, 4000, "honour the cap on output tokens", None),
+        (9000, 4000, "honour the cap on output tokens", None),
+        (9000, 16, "how many tokens such a prompt has", "the prompts were counted as longer"),
+    ],
+    ids=["the answer", "both", "the prompt alone"],
+)
+def test_usage_above_the_cap_ends_the_run_and_is_found(server, suite, prompt, completion, blamed, cause):
+    """The first answer that was counted too high is the last, and what was counted too high is told."""
     arrived: list[int] = []
 
     def on_request(number, _body):
         arrived.append(number)
-        return usage(completion=4000)
+        return usage(prompt=prompt, completion=completion)
 
     run = conduct(order(suite, server(on_request)), Secrets({}))
-    assert len(arrived) <= 3  # those in flight at the time
+    assert len(arrived) <= Limits().concurrency  # those in flight at the time
     assert run.spend.requests == len(arrived)
-    assert run.spend.output_tokens == 4000 * len(arrived)
+    assert run.spend.output_tokens == completion * len(arrived)
     [told] = [finding for finding in run.findings if finding.code == "usage.over_cap"]
     assert told.verdict is Verdict.WARN
+    assert blamed in told.advice
+    assert (cause is None) is ("because" not in dict(told.detail))
+    assert cause is None or cause in dict(told.detail)["because"]
     assert NotSent.BUDGET in {call.not_sent for call in run.calls}
 
 

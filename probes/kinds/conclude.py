@@ -99,7 +99,7 @@ def not_sent(case: Case, why: NotSent, doing: str, calls: Sequence[Call] = ()) -
 _MORE_TIME = "Ask for this alone, with a suite that bounds it by no seconds of its own, or raise `seconds` in the suite's row."
 _OVERRAN = "the server counted more tokens than were asked for, so nothing more is bought; the budget itself is not used up"
 _CAP = (
-    "Have the server honour the cap on output tokens, or count them right; a larger budget changes nothing."
+    "Have the server honour the cap on output tokens, or count tokens right; a larger budget changes nothing."
 )
 _WHY = {
     NotSent.BUDGET: "the budget is used up",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _REPOSITORY = Path(__file__).parents[2]
+ENGINE = Path(os.environ.get("EDGEPROBE_ENGINE") or _REPOSITORY / ".venv-engine")
 _READY_WITHIN = 15.0
 _PLACES = os.pathsep.join(
     (

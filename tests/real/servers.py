@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from processes import accepts, answers, free_port, own_folder, program, running
+from processes import ENGINE, accepts, answers, free_port, installed, own_folder, program, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,6 +106,8 @@ forward_max_tries 1
 {rules}
 http_access allow all
 """
+
+ENGINE_MODEL = "tiny"
 
 
 @contextmanager
@@ -273,3 +275,27 @@ def smg(folder: Path, worker: str) -> Iterator[str]:
     # Asked to end it would keep its port open for 5 s, for load balancers to notice.
     with running(arguments, folder / "smg.log", lambda: answers(f"{base_url}/models"), patience=0):
         yield base_url
+
+
+@contextmanager
+def vllm(folder: Path, *flags: str) -> Iterator[str]:
+    """A true inference server with a model that knows nothing, as tests/real/engine/install made both; its host:port."""
+    installed(str(ENGINE / "installed"))
+    at, port = "127.0.0.1", free_port()
+    arguments = [
+        str(ENGINE / "bin/vllm"), "serve", str(ENGINE / "model"), "--served-model-name", ENGINE_MODEL,
+        "--host", at, "--port", str(port), "--max-model-len", "16384", "--dtype", "bfloat16", "--enforce-eager",
+        "--enable-prompt-tokens-details", *flags,
+    ]  # fmt: skip
+    alone = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
+    environment = {**alone, "VLLM_CPU_KVCACHE_SPACE": "1"}
+    # On two idle cores it takes 95 s.
+    with running(
+        arguments,
+        folder / "vllm.log",
+        lambda: answers(f"http://{at}:{port}/health"),
+        patience=30,
+        within=600,
+        environment=environment,
+    ):
+        yield f"{at}:{port}"

@@ -53,3 +53,14 @@ def test_a_model_that_no_worker_has(edgeprobe, gateway):
     troubles = [f for f in document["findings"] if f["kind"] in {"completion", "streaming"}]
     assert code == 1
     assert {(finding["code"], finding["verdict"]) for finding in troubles} == {("model.not_found", "fail")}
+
+
+@pytest.mark.xdist_group("smg")
+def test_the_cache_behind_it_is_found(edgeprobe, gateway):
+    """Hits and what usage tells of them come through it unchanged, on new connections and on kept ones."""
+    code, document = run(edgeprobe, "cache", gateway, lab.MODEL)
+    [found] = document["findings"]
+    assert (code, found["code"]) == (0, "ok"), found
+    reads = [e for e in document["exchanges"] if e["label"].endswith("/warm")]
+    assert len(reads) >= 10
+    assert all(e["usage"]["prompt_tokens_details"]["cached_tokens"] >= 1024 for e in reads)
