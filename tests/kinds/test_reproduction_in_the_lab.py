@@ -133,11 +133,11 @@ ROWS = {
         (refusing(stream=True),), code="blocked", factor=Factor.STREAM, body=body(stream=True), says={"because": "the field stream: true (it passes without it and with false)"},
     ),
     "the order of headers": Row(
-        (refusing(headers=(header("content-type", before="authorization"),)),), code="blocked", calls=36,
+        (refusing(headers=(header("content-type", before="authorization"),)),), word="REPRODUCED 7 of 7", code="blocked", calls=36,
         says={"because": "the order of the headers: User-Agent, Accept, Content-Type, Authorization instead of Authorization, Content-Type"},
     ),
     "capitals of header names": Row(
-        (refusing(headers=(header("content-type", spelt=True),)),), code="blocked", calls=36,
+        (refusing(headers=(header("content-type", spelt=True),)),), word="REPRODUCED 7 of 7", code="blocked", calls=36,
         headers=tuple((name.lower(), value) for name, value in (("User-Agent", PYTHON), *SDK, *PLAIN)),
         says={"because": "the capitals of the header names: user-agent, accept, content-type, authorization instead of User-Agent"},
     ),
