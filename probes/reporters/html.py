@@ -157,7 +157,7 @@ def _measures(finding: Finding) -> Iterator[str]:
     """All that it measured, each under its conditions."""
     if not finding.figures:
         return
-    yield "<details><summary>Figures and the conditions under which they were taken</summary>"
+    yield '<details class="figures"><summary>Figures and the conditions under which they were taken</summary>'
     yield '<table class="measures">'
     heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
     yield f"<thead><tr>{heads}</tr></thead>"

@@ -27,14 +27,15 @@ def under(finding: Finding) -> str:
 
 
 def in_words(conditions: Mapping[str, Any], route: str | None) -> str:
-    """`connection new, client cold, cache cold, 1 at a time`."""
-    said = []
-    for name in _TAKEN:
-        value = conditions.get(name)
-        if name == "concurrency" and value is not None:
-            said.append("1 at a time" if value == 1 else f"{value} at once")
-        elif name != "concurrency":
-            said.append(f"{name} {value or 'unknown'}")
+    """`connection new, client cold, cache cold, 1 at a time`; what was counted over many kinds of requests says of how many."""
+    if not any(name in conditions for name in _TAKEN):
+        return (
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items())
+            or "not recorded"
+        )
+    said = [f"{name} {conditions.get(name) or 'unknown'}" for name in _TAKEN if name != "concurrency"]
+    if (together := conditions.get("concurrency")) is not None:
+        said.append("1 at a time" if together == 1 else f"{together} at once")
     said += [f"{name.replace('_', ' ')} {conditions[name]}" for name in _BESIDE if conditions.get(name)]
     if route is not None and conditions.get("route", route) != route:
         said.append(f"route {conditions['route']}")
