@@ -46,7 +46,7 @@ BILL = {"--requests-per-month", "--prompt-tokens", "--cached-share", "--output-t
 FLAGS = {
     "demo": {"--json"},
     "run": TARGET | CHOICE | REPORTS | GATE | {"--no-store", "--allow-inconclusive", "--bundle"},
-    "plan": TARGET | CHOICE | GATE | BILL | {"--monthly"},
+    "plan": TARGET | CHOICE | GATE | BILL | {"--monthly", "--json"},
     "compare": {"--target", "--vantage", "--slower", "--json", "--markdown", "--db"},
     "report": REPORTS
     | BILL

@@ -11,6 +11,7 @@ from probes.kinds.prompt_cache.evidence import WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
 from probes.kinds.words import duration
 from probes.model import Factor, Figure, Layer, Observed, Reason, WhoActs
+from probes.twins import confounders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +52,17 @@ _DO = {
     Reason.DRIFT: "Ask again when the server is less busy, or more often (--set repeats=10).",
     Reason.MIXED: "Run it without --seed; where it says the same, find out what the server counts as cached.",
 }
+_SIDES = {
+    Factor.ROUTE: (
+        (f"{ORIGIN}/warm", f"{ORIGIN}/moved"),
+        ("fronted", "moved"),
+        ("host", "peer", "connection", "proxy"),
+    ),
+    Factor.STREAM: (("whole/warm",), ("warm",), ("accept",)),
+    Factor.CONNECTION: (("kept/warm",), ("warm",), ("connection",)),
+}
+"""Factor → arms that hit, arms that did not, and what the factor itself makes differ."""
+_CHANGED = "Something on this route changes the front of the prompt"
 _WHOLE = "The prompt cache hits whole prompts alone: a line that changes at the end costs every hit"
 _PREFIXES = (
     "See that nothing on the way puts the end of a prompt first, as a gateway does that moves a reminder into the system "
@@ -73,7 +85,7 @@ def finding(
     if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
         fields["advice"] = advice
     if judged.code == "cache.unstable_prefix":
-        fields |= {"advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
+        fields |= {"title": _CHANGED, "advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
     if whole := judged.code == "cache.partial" and displaced(tried):
         fields |= {"title": _WHOLE, "advice": _PREFIXES}
     if judged.reason is not None:
@@ -91,6 +103,7 @@ def finding(
             "product": None,
             "client": client,
             "factor": judged.factor,
+            "confounders": _beside(tried, judged.factor),
             "observed": None if judged.code == "not_measured" else Observed(len(reads) - hits, len(reads)),
             "confidence": judged.confidence,
             "reason": judged.reason,
@@ -102,6 +115,18 @@ def finding(
             **fields,
         },
     )
+
+
+def _beside(tried: Tried, factor: Factor | None) -> tuple[str, ...]:
+    """What else differed between a read that hit and one that did not, but for their texts, which are their own."""
+    if factor not in _SIDES:
+        return ()
+    control, variant, meant = _SIDES[factor]
+    sides = [[e.call.last for e in tried.of(*arms) if e.call.last is not None] for arms in (control, variant)]
+    if not all(sides):
+        return ()
+    hit, missed = (side[-1] for side in sides)
+    return tuple(what for what in confounders(hit, missed, meant) if what != "the bodies differ")
 
 
 def _rows(
