@@ -123,7 +123,7 @@ def test_all_is_well(told, suite, api):
 def test_the_cache_is_found(told, api):
     """Each read hits, and what usage tells of it is what the engine counted, through both dialects' streams."""
     run = told("cache", api)
-    assert run.code == 0
+    assert run.code == 0, run.troubles
     run.the_only("ok")
     for label in ("cold", "kept/cold", "broken"):
         assert {read for read, _ in run.reads(label)} == {0}, label
@@ -141,11 +141,16 @@ def test_the_cache_is_found(told, api):
 @caching
 @apis
 def test_the_curve(told, api):
-    """The more tokens a prompt has, the longer it is read, and nothing of it came from the cache."""
-    run = told("curve", api, "--set", "repeats=8")
-    assert run.code == 0
+    """The more tokens a prompt has, the later comes the first one of the answer, and nothing was read from the cache."""
+    for _ in range(3):  # other work on this machine leaves it open, and that is what it says then
+        run = told("curve", api, "--set", "repeats=8")
+        if not {f["reason"] for f in run.troubles} & {"drift", "too_few"}:
+            break
+    assert run.code == 0, run.troubles
     figures = run.the_only("ok")["figures"]
-    assert figures["prefill"]["value"] > 0
+    first = [figure["value"] for name, figure in figures.items() if name.startswith("ttft@")]
+    assert len(first) == 6
+    assert first == sorted(first)
     assert run.counted["prefix_cache_hits"] == 0
     assert spent(run) == counted(run)
 
@@ -155,7 +160,7 @@ def test_the_curve(told, api):
 def test_a_cache_that_is_off_is_found(told, api):
     """By usage that tells of none and by times that are the same."""
     run = told("cache", api)
-    assert run.code == 0
+    assert run.code == 0, run.troubles
     run.the_only("cache.off")
     assert run.counted["prefix_cache_hits"] == 0
     assert spent(run) == counted(run)
