@@ -76,8 +76,9 @@ def _one(code: str, row: FindingCode) -> str:
         ("retry", retry),
         ("do", row.advice),
     )
-    lines = [f"{code}: {row.title}", "", fill(row.meaning, 78), ""]
+    lines = [f"{code}: {row.title}", "", fill(row.meaning, 78, break_on_hyphens=False), ""]
     lines += [
-        fill(text, 78, initial_indent=f"{word:<10}", subsequent_indent=" " * 10) for word, text in facts
+        fill(text, 78, initial_indent=f"{word:<10}", subsequent_indent=" " * 10, break_on_hyphens=False)
+        for word, text in facts
     ]
     return "\n".join(lines)

@@ -43,7 +43,13 @@ def report(comparison: Comparison, out: TextIO) -> None:
     _table(page, rows)
     for said in same:
         lead = f"{_WORDS[Verdict.PASS]:<{_MARK}} "
-        for line in wrap(page.clean(said), NARROW, initial_indent=lead, subsequent_indent=" " * len(lead)):
+        for line in wrap(
+            page.clean(said),
+            NARROW,
+            initial_indent=lead,
+            subsequent_indent=" " * len(lead),
+            break_on_hyphens=False,
+        ):
             page.line(line)
     for about in comparison.left_out:
         page.row("left out", about)

@@ -13,7 +13,7 @@ from probes.samples import counted, stalled, tpot
 from probes.sampling import alike, conditions_of, figure, sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from probes.model import Call, Exchange
     from probes.sampling import Sample
@@ -65,7 +65,14 @@ def timed(calls: Sequence[Call]) -> Timed:
     if readings.tainted:
         conditions["tainted"] = readings.tainted
     return Timed(
-        figures, [*_rows(exchanges, figures), *_left_out(others, len(every)), *readings.row()], conditions
+        figures,
+        [
+            *_rows(exchanges, figures),
+            *_counts([call.last for call in every if call.last is not None], figures),
+            *_left_out(others, len(every)),
+            *readings.row(),
+        ],
+        conditions,
     )
 
 
@@ -154,7 +161,7 @@ def _beats(exchanges: Sequence[Exchange]) -> dict[str, Figure]:
 
 
 def _rows(exchanges: Sequence[Exchange], figures: dict[str, Figure]) -> list[tuple[str, str]]:
-    """The clocks in the order in which they stop, and what a chunk was."""
+    """The clocks in the order in which they stop."""
     words = {
         "headers": "headers",
         "first_event": "first event",
@@ -167,11 +174,13 @@ def _rows(exchanges: Sequence[Exchange], figures: dict[str, Figure]) -> list[tup
         for name, word in words.items()
         if name in figures
     ]
-    rows = (
-        [("clocks", f"{', '.join(said)}{f'; medians of {len(exchanges)} streams' if several else ''}")]
-        if said
-        else []
-    )
+    of = f"; medians of {len(exchanges)} streams" if several else ""
+    return [("clocks", f"{', '.join(said)}{of}")] if said else []
+
+
+def _counts(exchanges: Sequence[Exchange], figures: Mapping[str, Figure]) -> list[tuple[str, str]]:
+    """What no condition changes, of all streams."""
+    rows = []
     usage = sum(counted(e) or 0 for e in exchanges)
     chunks = sum(int(e.facts.get("tokens") or 0) for e in exchanges)
     of = f" of {len(exchanges)} streams" if len(exchanges) > 1 else ""
