@@ -38,22 +38,26 @@ def ask(
     clock: Clock,
     seed: int | None = None,
     most: int | None = None,
+    repeats: int | None = None,
     sinks: Sequence[Sink] = (),
 ) -> Run:
     """The run of one case. Raises UsageError, before anything is sent, where no client here can ask it. `most`: requests that
-    somebody allows for it; by itself it takes fewer than a target may have.
+    somebody allows for it; by itself it takes fewer than a target may have. `repeats`: as told, where fewer would tell nothing.
     """
     drawn = entropy.randbelow(2**31) if seed is None else seed
     target = with_families(target, route)
-    case, skipped = _case(told, target, route, drawn, most)
+    case, skipped = _case(told, target, route, drawn, most, repeats)
     case = replace(case, keyed=target.key_env is None or secrets.has_key(target), time_scale=clock.scale)
     order = Order((SUITE,), target, seed=drawn, cases=(case.id,), clock=clock)
     return carried_out(Plan((SUITE,), (case,), tuple(skipped), drawn), order, secrets, sinks)
 
 
-def _case(told: Told, target: Target, route: str, seed: int, most: int | None) -> tuple[Case, list[Skipped]]:
+def _case(
+    told: Told, target: Target, route: str, seed: int, most: int | None, repeats: int | None
+) -> tuple[Case, list[Skipped]]:
     spec = KINDS[KIND]
     params = {**spec.defaults, "told": told}
+    params["repeats"] = max(int(params["repeats"]), repeats or 0)
     if most is not None:
         params["budget"] = most
     elif target.budget.requests is not None:

@@ -18,7 +18,7 @@ from probes.errors import UsageError
 from probes.kinds.reproduction.outcome import CANNOT, NOT_REPRODUCED, REPRODUCED, outcome
 from probes.redact import safe_text
 from probes.repro import aimed, asking, keys, reading
-from probes.repro.since import CHANGED, FIXED, STILL, since
+from probes.repro.since import CHANGED, FIXED, STILL, since, tries
 from probes.target_flags import refuse_scaled
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def run(arguments: Namespace, sinks: Sequence[Sink]) -> int:
         clock=clock,
         seed=arguments.seed,
         most=arguments.max_requests,
+        repeats=tries(found.before) if found.before is not None else None,
         sinks=sinks,
     )
     return _conclude(done, found.before, arguments, secrets)

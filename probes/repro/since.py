@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.attribution import attribute
+from probes.kinds.reproduction.failure import late
+from probes.kinds.reproduction.family import reached
 from probes.kinds.reproduction.outcome import CANNOT, NOT_REPRODUCED, REPRODUCED, outcome
 from probes.kinds.reproduction.study import TOLD
 from probes.model import Verdict
 from probes.signatures import catalogue
+from probes.twins import wilson
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from probes.model import Exchange, Run
+    from probes.model import Call, Exchange, Run
 
 STILL, FIXED, CHANGED = "STILL", "FIXED", "CHANGED"
+_CHANCE = 0.05
+"""That what comes and goes stayed away by luck, up to which it is believed to be gone."""
+_MOST = 20
 
 
 class Met(NamedTuple):
@@ -34,11 +41,31 @@ class Met(NamedTuple):
         return f"{self.status or 'no answer'} {self.code} ({self.layer}{f', {by}' if by else ''})"
 
 
+class Rate(NamedTuple):
+    """How often it failed. `way`: the client and the route over which; `None` of a run of suites."""
+
+    k: int
+    n: int
+    way: tuple[str, str] | None
+
+    def luck(self, passes: int) -> float:
+        """Chance that all of so many pass though nothing has changed; of what failed each time one pass tells."""
+        return float((1 - wilson(self.k, self.n)[0]) ** passes) if self.k < self.n else float(not passes)
+
+
+def tries(before: Run) -> int | None:
+    """Requests that must pass before what failed now and then may be called fixed; `None` where it failed each time."""
+    rate = _rate(before)
+    if rate is None or rate.k == rate.n:
+        return None
+    return min(math.ceil(math.log(_CHANCE) / math.log(rate.luck(1))), _MOST)
+
+
 def since(before: Run, now: Run) -> str:
     """The word and what it is about, in one line."""
     said = outcome(now.findings)
     if said.startswith(NOT_REPRODUCED):
-        return f"{FIXED}: it failed on {before.started:%Y-%m-%d}, and no longer does"
+        return _gone(before, now)
     if not said.startswith(REPRODUCED):
         return said
     then, today = _met(before), _met(now)
@@ -50,6 +77,50 @@ def since(before: Run, now: Run) -> str:
     if then == today:
         return f"{STILL} {count}: {today}"
     return f"{CHANGED} {count}: was {then}; now {today}"
+
+
+def _gone(before: Run, now: Run) -> str:
+    rate, told = _rate(before), [call for call in _told(now) if not _failed(call)]
+    when = f"it failed on {before.started:%Y-%m-%d}"
+    if rate is None:
+        return f"{FIXED}: {when}, and no longer does"
+    passed = sum(rate.way in {None, _way(call)} for call in told)
+    if rate.way is not None and not passed:
+        client, route = rate.way
+        return f"{CANNOT}: {when} through {client} over the route {route}, and could not be asked so now"
+    if rate.luck(passed) > _CHANCE:
+        return f"{CANNOT}: {when} {rate.k} of {rate.n} times, and that none of {passed} fails now can be chance; ask again"
+    often = f" {rate.k} of {rate.n} times" if rate.k < rate.n else ""
+    return f"{FIXED}: {when}{often}, and now {passed} of {passed} pass"
+
+
+def _rate(run: Run) -> Rate | None:
+    """Of the way to ask as told over which it failed most."""
+    told = _told(run)
+    failed = Counter(_way(call) for call in told if _failed(call))
+    if failed:
+        way, k = failed.most_common(1)[0]
+        return Rate(k, sum(_way(call) == way for call in told), way)
+    seen = [f.observed for f in run.findings if f.verdict is Verdict.FAIL and f.observed is not None]
+    return min((Rate(one.k, one.n, None) for one in seen if one.k), key=lambda r: r.k / r.n, default=None)
+
+
+def _told(run: Run) -> list[Call]:
+    """Asked as it was told, whoever sent it; what says nothing left out."""
+    return [
+        call
+        for call in run.calls
+        if call.trial.label.partition("/")[0] == TOLD and call.last is not None
+        if reached(call) and not late(call.last)
+    ]
+
+
+def _way(call: Call) -> tuple[str, str]:
+    return call.trial.client, call.trial.route
+
+
+def _failed(call: Call) -> bool:
+    return call.last is not None and vocabulary()[_of(call.last).code].verdict is not Verdict.PASS
 
 
 def _met(run: Run) -> Met | None:
