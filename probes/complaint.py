@@ -7,6 +7,7 @@ holds it.
 from __future__ import annotations
 
 import base64
+import hashlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +32,8 @@ class Told:
     `curl` or `openai-py`; `None` where nobody said. `version`: of that software, as the user agent or the person says.
     `http_version`, `family`, `connect_to`, `proxy`: as far as the form tells them.
     `secrets`: the variables that `{env:NAME}` may stand for in it; no other is ever filled in.
-    `digests`: of headers whose value was taken out since nobody knows what it is: name → `sha256:…` of the value.
+    `digests`: of headers whose value was taken out since nobody knows what it is: name → `digest_of` the value.
+    `differs`: those of them whose value here is another one than was told.
     `seen`: the answer that came with it, in words (`403 error code: 1010, ray …`), where the form has one.
     `notes`: what of the form is not part of the request and was left out, or was taken another way than written, and why.
     """
@@ -49,8 +51,17 @@ class Told:
     proxy: str | None = None
     secrets: tuple[str, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
+    differs: tuple[str, ...] = ()
     seen: str | None = None
     notes: tuple[str, ...] = ()
+
+
+def digest_of(name: str, value: str) -> str:
+    """Tells another value of a header from this one, and so little of it that the value is not found by trying: slow, and
+    shared by one value in 65,536.
+    """
+    made = hashlib.scrypt(value.encode(), salt=name.lower().encode(), n=2**14, r=8, p=1, dklen=2)
+    return f"scrypt:{made.hex()}"
 
 
 def to_document(told: Told) -> dict[str, Any]:
@@ -63,5 +74,5 @@ def from_document(stored: Mapping[str, Any]) -> Told:
     pairs = {
         name: tuple((str(one), str(value)) for one, value in stored[name]) for name in ("headers", "digests")
     }
-    texts = {name: tuple(map(str, stored[name])) for name in ("secrets", "notes")}
+    texts = {name: tuple(map(str, stored.get(name, ()))) for name in ("secrets", "notes", "differs")}
     return Told(**{**stored, **pairs, **texts, "body": base64.b64decode(stored["body"], validate=True)})

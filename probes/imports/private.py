@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from probes import config
-from probes.complaint import Told, reference
+from probes.complaint import Told, digest_of, reference
 from probes.errors import UsageError
 from probes.imports.plain import UNRESOLVED, Plain, unresolved
 from probes.imports.taken import KEY
@@ -211,7 +210,7 @@ class _Private:
             why = "a shell variable is part of its value" if bare != value else "its value is not plain ASCII"
             self.notes.append(f"{name} is left out: {why}, and nobody here knows what it is")
             return []
-        self.digests.append((name, f"sha256:{hashlib.sha256(value.strip().encode()).hexdigest()}"))
+        self.digests.append((name, digest_of(name, value.strip())))
         return [(name, self._secret(value.strip(), name))]
 
     def _secret(self, value: str, name: str) -> str:

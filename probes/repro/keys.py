@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from probes.complaint import reference
+from probes.complaint import digest_of, reference
 from probes.credentials import PLACEHOLDER
 from probes.errors import UsageError, did_you_mean
 from probes.imports.taken import PREFIX
@@ -74,7 +74,16 @@ def keyed(told: Told, taken: Taken, named: Named, environ: Mapping[str, str]) ->
     told = _renamed(told, named.secrets)
     told = replace(told, secrets=tuple(name for name in told.secrets if _uses(told, name)))
     _check_set(told, taken, environ)
+    told = _compared(told, {**environ, **taken.environ})
     return Keyed(told, variable or key_of(told) or (named.key_env if ours else None))
+
+
+def _compared(told: Told, environ: Mapping[str, str]) -> Told:
+    """Which headers have another value here than the one that was told, by their digests."""
+    whole = _with_values(told, {name: environ.get(name, "") for name in told.secrets})
+    values = {name: value.strip() for name, value in whole.headers}
+    other = [n for n, digest in told.digests if n in values and digest_of(n, values[n]) != digest]
+    return replace(told, differs=tuple(other))
 
 
 def flags(told: Told, names: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ from probes.kinds.reproduction.failure import late
 from probes.kinds.reproduction.family import reached
 from probes.kinds.reproduction.outcome import CANNOT, NOT_REPRODUCED, REPRODUCED, outcome
 from probes.kinds.reproduction.study import TOLD
-from probes.model import Verdict
+from probes.kinds.words import listed
+from probes.model import Layer, Verdict
 from probes.signatures import catalogue
 from probes.twins import wilson
 from probes.vocabulary import vocabulary
@@ -38,7 +39,9 @@ class Met(NamedTuple):
 
     def __str__(self) -> str:
         by = " ".join(part for part in (self.product, self.vendor_code) if part)
-        return f"{self.status or 'no answer'} {self.code} ({self.layer}{f', {by}' if by else ''})"
+        # Of a refusal the finding says what it is of, which no single answer shows.
+        said = str(self.status) if self.status else f"no answer, {self.code}"
+        return f"{said} ({self.layer}{f', {by}' if by else ''})"
 
 
 class Rate(NamedTuple):
@@ -73,17 +76,39 @@ def since(before: Run, now: Run) -> str:
         return (
             f"{CANNOT}: it fails here, but what it met {'then' if then is None else 'now'} is not in the run"
         )
-    count = said.removeprefix(REPRODUCED).strip()
-    if then == today:
-        return f"{STILL} {count}: {today}"
-    return f"{CHANGED} {count}: was {then}; now {today}"
+    if then.layer != Layer.ORIGIN and today.layer == Layer.ORIGIN and today.code == "auth.rejected":
+        return _gone(
+            before, now, f"what refused it lets it through; the API itself refuses the key ({today})"
+        )
+    return _there(before, now, f"was {then}; now {today}" if then != today else "", str(today))
 
 
-def _gone(before: Run, now: Run) -> str:
-    rate, told = _rate(before), [call for call in _told(now) if not _failed(call)]
+def _there(before: Run, now: Run, change: str, today: str) -> str:
+    count = outcome(now.findings).removeprefix(REPRODUCED).strip()
+    was, other = _cause(before), _cause(now)
+    if not change and was and other and was != other:
+        change = f"{today} as before, and for another cause: was {was}; now {other}"
+    return f"{CHANGED} {count}: {change}" if change else f"{STILL} {count}: {today}"
+
+
+def _cause(run: Run) -> str | None:
+    """What was proven to make the difference, and over which route."""
+    rate = _rate(run)
+    factor = next((f.factor for f in run.findings if f.verdict is Verdict.FAIL and f.factor), None)
+    if factor is None or rate is None or rate.way is None:
+        return None
+    return f"{factor.replace('_', ' ')}, over the route {rate.way[1]}"
+
+
+def _gone(before: Run, now: Run, how: str | None = None) -> str:
+    """`how`: in which words, where it is not simply good."""
+    rate, told = _rate(before), [call for call in _told(now) if how or not _failed(call)]
     when = f"it failed on {before.started:%Y-%m-%d}"
+    asked = now.cases[0].params["told"]
+    if asked.differs:
+        return f"{CANNOT}: {when}, and not with another value of {listed(asked.differs)}; ask with the one that was told"
     if rate is None:
-        return f"{FIXED}: {when}, and no longer does"
+        return f"{FIXED}: {when}, and {how or 'no longer does'}"
     passed = sum(rate.way in {None, _way(call)} for call in told)
     if rate.way is not None and not passed:
         client, route = rate.way
@@ -91,7 +116,7 @@ def _gone(before: Run, now: Run) -> str:
     if rate.luck(passed) > _CHANCE:
         return f"{CANNOT}: {when} {rate.k} of {rate.n} times, and that none of {passed} fails now can be chance; ask again"
     often = f" {rate.k} of {rate.n} times" if rate.k < rate.n else ""
-    return f"{FIXED}: {when}{often}, and now {passed} of {passed} pass"
+    return f"{FIXED}: {when}{often}, and {how or f'now {passed} of {passed} pass'}"
 
 
 def _rate(run: Run) -> Rate | None:

@@ -188,5 +188,6 @@ def written_as(draft: Draft, told: Told, kind: str, mode: str, key: tuple[tuple[
         http_version=version,
         notes=(),
         digests=(),
+        differs=(),
         seen=None,
     )

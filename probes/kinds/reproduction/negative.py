@@ -66,9 +66,8 @@ def _differences(study: Study, last: Exchange, tries: int) -> list[str]:
         found.append(f"the version of HTTP: theirs was not told, ours {http or '1.1'}")
     if told.family is not None and family is not None and told.family != family:
         found.append(f"the address family: theirs IPv{told.family}, ours IPv{family}")
-    if told.digests:
-        names = listed([name for name, _ in told.digests])
-        found.append(f"the value of {names}, which was taken out of what was told")
+    if told.differs:
+        found.append(f"the value of {listed(told.differs)}: another one was told")
     if told.secrets:
         found.append("the key, where ours is another")
     return found
