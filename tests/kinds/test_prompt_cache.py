@@ -238,7 +238,7 @@ def test_every_figure_states_its_conditions():
     """Connection, client, cache, concurrency, order, warm-up."""
     [found], _ = judged(World())
     assert found.conditions == {
-        "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled", "warm_up": 4,
+        "route": "edge", "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled", "warm_up": 4,
     }  # fmt: skip
     assert {f"ttft_{arm}" for arm in ("control", "cold", "warm", "broken", "moved")} <= found.figures.keys()
     assert found.figures["ttft_cold"].n == 5
