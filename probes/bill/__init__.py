@@ -97,7 +97,7 @@ def savings(traffic: Traffic, prices: Prices) -> list[Saving]:
         more = min(then.cached.low + STEP, 1.0)
         return replace(then, cached=Range(more, more))
 
-    step, points = f"{STEP:.0%}".replace("%", " %"), f"{100 * STEP:.0f} points"
+    step, points = f"{STEP:.0%}".replace("%", " %"), f"{100 * min(STEP, 1 - traffic.cached.low):.3g} points"
     changes: list[tuple[str, str, Callable[[Traffic], Traffic]]] = [
         ("cached_share", f"{points} more of the prompt from the cache{_from_to(traffic.cached)}", hits),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.bill import Month, Range, Traffic
+from probes.bill import NOT_TOLD, Month, Range, Traffic
 from probes.costs import used
 from probes.kinds.conclude import is_good
 from probes.model import Ask
@@ -23,7 +23,8 @@ EXAMPLE = f"{REQUESTS:,} requests are an example: say --requests-per-month N"
 
 class Used(NamedTuple):
     """Of `n` good answers that were counted, the means; `told` of them tell of a cache, the others may have had all of
-    their prompt from it, or nothing.
+    their prompt from it, or nothing. `arms`: whether the probe itself saw to it what was cached, so that their share is
+    nobody's.
     """
 
     n: int
@@ -33,6 +34,7 @@ class Used(NamedTuple):
     cached: Range
     prompts: tuple[int, int]
     """The shortest and the longest."""
+    arms: bool = False
 
 
 def of_run(run: Run) -> Used | None:
@@ -40,6 +42,7 @@ def of_run(run: Run) -> Used | None:
     prompts: list[int] = []
     outputs: list[int] = []
     cached = told = untold = 0
+    arms = False
     for call in run.calls:
         if call.last is None or not isinstance(call.trial.request, Ask) or not is_good(call):
             continue
@@ -47,6 +50,7 @@ def of_run(run: Run) -> Used | None:
         tokens, share = used(usage), cached_share(usage or {})
         if tokens is None or not tokens[0]:
             continue
+        arms |= call.trial.request.arm is not None
         prompts.append(tokens[0] if share is None else share[1])
         outputs.append(tokens[1])
         if share is None:
@@ -56,8 +60,10 @@ def of_run(run: Run) -> Used | None:
     if not prompts:
         return None
     whole = sum(prompts)
-    shares = Range(cached / whole, (cached + untold) / whole)
-    return Used(len(prompts), told, fmean(prompts), fmean(outputs), shares, (min(prompts), max(prompts)))
+    shares = NOT_TOLD if arms else Range(cached / whole, (cached + untold) / whole)
+    return Used(
+        len(prompts), told, fmean(prompts), fmean(outputs), shares, (min(prompts), max(prompts)), arms
+    )
 
 
 def month_of(run: Run) -> Month | None:
@@ -72,7 +78,12 @@ def month_of(run: Run) -> Month | None:
 def taken(seen: Used) -> str:
     shortest, longest = seen.prompts
     prompts = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+    tell = (
+        "how much of their prompts came from the cache was the probe's own doing"
+        if seen.arms
+        else f"{seen.told:,} of which tell of a cache"
+    )
     return (
-        f"the mean of the probe's own {seen.n:,} good answers, {seen.told:,} of which tell of a cache; their prompts of {prompts} "
+        f"the mean of the probe's own {seen.n:,} good answers, {tell}; their prompts of {prompts} "
         "tokens are not your customers': say --prompt-tokens, --cached-share, --output-tokens"
     )

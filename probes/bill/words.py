@@ -78,7 +78,7 @@ def _range(low: float, high: float) -> str:
 def _share(share: Range) -> str:
     if share == NOT_TOLD:
         return "an unknown share"
-    low, high = (f"{100 * part:.0f}" for part in share)
+    low, high = (f"{100 * part:.3g}" for part in share)
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 

@@ -104,6 +104,8 @@ def test_savings_are_sorted_and_each_is_what_the_changed_bill_shows():
 
 def test_a_share_that_is_full_saves_nothing_more():
     """Hits end at all of the prompt."""
+    nearly = savings(replace(TRAFFIC, cached=Range(0.95, 0.95)), PRICES)
+    assert any(one.change.startswith("5 points more") for one in nearly)
     full = savings(replace(TRAFFIC, cached=Range(1, 1)), PRICES)
     assert [one.usd for one in full if "points" in one.change] == [pytest.approx((0, 0))]
 
@@ -118,14 +120,10 @@ def test_a_range_holds_every_bill_that_it_stands_for():
         true = replace(TRAFFIC, cached=Range(share, share))
         outer, inner = bill(wide, Prices(1.0, 4.0)).total, bill(true, Prices(1.0, 4.0, price)).total
         assert outer.low - 1e-6 <= inner.low <= outer.high + 1e-6
-        within = {_name(one.change): one.usd for one in savings(wide, Prices(1.0, 4.0))}
-        for _, change, usd in savings(true, Prices(1.0, 4.0, price)):
-            bounds = within[_name(change)]
-            assert bounds.low - 1e-6 <= usd.low <= bounds.high + 1e-6, change
-
-
-def _name(change: str) -> str:
-    return change.partition(" (")[0]
+        within = {one.name: one.usd for one in savings(wide, Prices(1.0, 4.0))}
+        for name, _, usd in savings(true, Prices(1.0, 4.0, price)):
+            bounds = within[name]
+            assert bounds.low - 1e-6 <= usd.low <= bounds.high + 1e-6, name
 
 
 # --- of a run --------------------------------------------------------------------------------------------
@@ -172,6 +170,14 @@ def test_tokens_of_a_run(usages, expected):
     n, of_cache, prompt, output, share = expected
     assert (used.n, used.told, used.prompt, used.output) == (n, of_cache, prompt, output)
     assert used.cached == pytest.approx(share)
+
+
+def test_a_share_that_the_probe_saw_to_is_nobodys():
+    """Of a run that sent the same prompts again on purpose no share is taken."""
+    run = run_with(TOLD, TOLD)
+    first, second = run.calls
+    warm = replace(second, trial=replace(second.trial, request=replace(second.trial.request, arm="primed")))
+    assert of_run(replace(run, calls=(first, warm))).cached == (0, 1)
 
 
 def test_a_run_without_usage_has_no_bill():
