@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from probes.body_text import to_text
 from probes.errors import UsageError
 from probes.recorded import call_extras, extras, restore
+from probes.redact import safe_text
 
 if TYPE_CHECKING:
     from probes.model import Call, Exchange, Figure, Finding, Run
@@ -96,14 +97,21 @@ def from_document(document: object) -> Run:
         run = restore(dict(document))
         why = _out_of_order(run)
     except ValidationError as fault:
-        error = fault.errors(include_url=False)[0]
-        where = ".".join(map(str, error["loc"]))
-        raise UsageError(f"damaged: {where}: {error['msg']}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as fault:
-        raise UsageError(f"damaged: {type(fault).__name__} {fault}") from None
+        raise UsageError(f"damaged: {misfit(fault)}") from None
+    except KeyError as fault:
+        raise UsageError(f"damaged: {safe_text(str(fault))} is missing") from None
+    except (TypeError, ValueError, AttributeError, StopIteration):
+        raise UsageError("damaged: its parts are not those of a stored run") from None
     if why is not None:
         raise UsageError(f"damaged: {why}")
     return run
+
+
+def misfit(fault: ValidationError) -> str:
+    """The first key that is not as it was written, which a stranger may have named."""
+    error = fault.errors(include_url=False)[0]
+    where = safe_text(".".join(map(str, error["loc"])))[:200]
+    return f"{where}: {error['msg']}" if where else str(error["msg"])
 
 
 def _out_of_order(run: Run) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -86,7 +87,10 @@ def of_finding(words: str, case: Case) -> NextTest:
     if case.suite == _DEMO:
         return NextTest(words)
     suite = case.suite if case.suite in SUITES.values() else SUITES.get(case.kind, "smoke")
-    found = _chosen(words, _by_target(case.target), case.kind, suite, from_origin=case.route == _ORIGIN)
+    named = _by_target(case.target)
+    if named is None:
+        return NextTest(words)
+    found = _chosen(words, named, case.kind, suite, from_origin=case.route == _ORIGIN)
     if found.command is None or case.time_scale == 1.0:
         return found
     return found._replace(command=f"{found.command} --time-scale {case.time_scale:g}")
@@ -134,10 +138,26 @@ def _changed(named: _Named, change: str | None) -> tuple[str, ...] | None:
 # --- how a target is named -------------------------------------------------------------------------------
 
 
-def _by_target(target: Target) -> _Named:
-    flags = as_flags(target)
+def _by_target(target: Target) -> _Named | None:
+    """`None` where it was made of a URL, in a way that no flag says: it has no file that could be named."""
+    target = _without_families(target)
+    flags, edge = as_flags(target), target.routes.get("edge")
+    if flags is None and edge is not None and target.name == urlsplit(edge.base_url).hostname:
+        return _Named(("--target", target.name)) if target.name in names(_TARGETS) else None
     words = ("--target", target.name) if flags is None else flags
     return _Named(words, flags is not None, _ORIGIN in target.routes)
+
+
+def _without_families(target: Target) -> Target:
+    """As it was before a flow added a route of it over one IP family alone."""
+    ways = {
+        name: way
+        for name, way in target.routes.items()
+        if (base := target.routes.get(re.sub(r"-ipv[46]\Z", "", name))) is way
+        or base is None
+        or replace(way, name=base.name, family=base.family) != base
+    }
+    return replace(target, routes=ways)
 
 
 _HOST = re.compile(r"[\w.-]+(?::\d{1,5})?|\[[\dA-Fa-f:.]+\](?::\d{1,5})?", re.ASCII)

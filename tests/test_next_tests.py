@@ -17,8 +17,9 @@ from probes import lab, options, ordered
 from probes.classify import classify, to_document
 from probes.clock import Clock
 from probes.kinds import KINDS
+from probes.kinds.reproduction.family import with_families
 from probes.model import Acceptance, Route, Target
-from probes.next_tests import SUITES, TESTS, of_answer, of_finding
+from probes.next_tests import SUITES, TESTS, NextTest, of_answer, of_finding
 from probes.suite import load_suite
 from probes.target_flags import as_flags
 
@@ -234,6 +235,18 @@ def test_what_a_file_lacks_is_said():
         == "the same stream straight to the origin, once the target has a route origin: does it flow there?"
     )
     assert of_finding("more pairs (--set pairs=3)", at(FROM_FILE, "length")).words == "more pairs"
+
+
+def test_the_target_of_a_told_request_is_named_by_its_url():
+    """The routes over one family that are asked of it are left out; where no flag says how it is reached, and it has no
+    file, no command is shown.
+    """
+    made = target_of(FLAGS)
+    asked = of_finding(VARY, at(with_families(made, "edge"), "reproduction")).command
+    assert asked == f"edgeprobe run identity {FLAGS}"
+    for way in ({"connect_to": "192.0.2.1:443"}, {"family": 6}):
+        elsewhere = replace(made, routes={"edge": replace(made.routes["edge"], **way)})
+        assert of_finding(VARY, at(with_families(elsewhere, "edge"), "reproduction")) == NextTest(VARY)
 
 
 @pytest.mark.parametrize("scale, more", [(1.0, ""), (0.02, " --time-scale 0.02")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes import complaint
@@ -59,7 +60,8 @@ def _files(finding: Finding, name: str, said: Told | None) -> Iterator[tuple[str
     if own is not None:
         run = finding.reproduce is not None and finding.reproduce.verified
         notes = [f"# {line}" for line in [*about, *([] if run else [_NOT_RUN])]]
-        yield f"{name}.sh", "\n".join(["#!/bin/sh", *notes, 'cd "$(dirname "$0")" || exit', own, ""])
+        head = ["#!/bin/sh", *notes, *_set(own, ".sh", said)]
+        yield f"{name}.sh", "\n".join([*head, 'cd "$(dirname "$0")" || exit', own, ""])
     if said is None:
         return
     programs: dict[str, str | None] = {
@@ -71,10 +73,36 @@ def _files(finding: Finding, name: str, said: Told | None) -> Iterator[tuple[str
     for suffix, code in programs.items():
         mark = "#" if suffix.endswith(".py") else "//"
         if code is not None and _shows(suffix, finding, said):
-            yield f"{name}{suffix}", "".join(f"{mark} {line}\n" for line in [*about, _NOT_RUN]) + code
+            head = [*(f"{mark} {line}" for line in [*about, _NOT_RUN]), *_set(code, suffix, said)]
+            yield f"{name}{suffix}", "".join(f"{line}\n" for line in head) + code
     if body is not None:
         yield body, said.body
     yield f"{name}.json", json.dumps(complaint.to_document(said), indent=1) + "\n"
+
+
+_READS = {".sh": r"\$\{?{}\b", ".py": r'environ\["{}"\]', ".js": r"\bprocess\.env\.{}\b"}
+"""How a language reads the variable."""
+
+
+def _set(code: str, suffix: str, said: Told | None) -> list[str]:
+    """Lines that end a program where a variable is not set that it reads: what it sent without would mislead."""
+    language = suffix if suffix == ".sh" else ".py" if suffix.endswith(".py") else ".js"
+    found = [
+        name
+        for name in (said.secrets if said is not None else ())
+        if name.isascii()
+        and name.isidentifier()  # a stranger may have named it
+        and re.search(_READS[language].replace("{}", re.escape(name)), code)
+    ]
+    if language == ".sh":
+        return [f': "${{{name}:?set {name}}}"' for name in found]
+    if language == ".py":
+        needs = ["import os"] if found else []
+        return [
+            *needs,
+            *(f'if not os.environ.get("{name}"):\n    raise SystemExit("set {name}")' for name in found),
+        ]
+    return [f"if (!process.env.{name}) {{ console.error('set {name}'); process.exit(1) }}" for name in found]
 
 
 def _shows(suffix: str, finding: Finding, said: Told) -> bool:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
 from probes import complaint
 from probes.bundles import (
     MANIFEST,
@@ -27,7 +29,7 @@ from probes.bundles import (
     SMALL,
     SUFFIX,
 )
-from probes.document import from_document
+from probes.document import from_document, misfit
 from probes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,8 +76,8 @@ def told(path: str | Path) -> Told | None:
         return None
     try:
         found = complaint.from_document(members.json(REQUEST))
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise UsageError(f"{path}: {REQUEST}: damaged: {type(fault).__name__} {fault}") from None
+    except ValidationError as fault:
+        raise UsageError(_said(path, f"{REQUEST}: damaged: {misfit(fault)}")) from None
     if (why := _cannot_be_sent(found)) is not None:
         raise UsageError(f"{path}: {REQUEST}: {why}")
     return found

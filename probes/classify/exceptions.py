@@ -37,6 +37,8 @@ _QUOTES = re.compile(r"""\Ab?(["'`])(.*)\1\Z""", re.DOTALL)
 _NOISE = re.compile(
     r"\s*(?:\.{0,2} ?Received Model Group=|LiteLLM Retried:|Available Model Group).*|['\")]+$", re.DOTALL
 )
+_ADDED = re.compile(r",? (?:when|while|during|for|from|at|on|in)\b|,? [(\[]")
+_MOST_ADDED = 8
 _CHAIN = re.compile(
     r"direct cause of the following|During handling of the above|^\s*(?:\[?cause\]?:)", re.MULTILINE
 )
@@ -112,7 +114,8 @@ def told_at(
     url = _url(text, start)
     status = forms.status_at(text, at, named=bool(names)) or (None if names else _leading(text, at, known))
     if status is not None:
-        return _answered(text, start, next_after(status.end), status)._replace(url=url)
+        found = _answered(text, start, next_after(status.end), status)
+        return found._replace(url=url, body=_alone(found.body, found.status, known))
     if not names and (bare := _RAISED.match(text, start)):
         names.append(bare[0])
     told = _unanswered(text, start, at, next_after(line_end_at(text, at)), names, known)
@@ -143,8 +146,10 @@ def _leading(text: str, at: int, known: Callable[[int | None, str], bool]) -> fo
     line_end = line_end_at(text, at)
     at += len(text[at:line_end]) - len(text[at:line_end].lstrip())
     status = forms.first_at(text, at)
-    message = text[status.end : line_end].strip() if status else ""
-    return status if status and message and known(status.code, message) else None
+    if status is None:
+        return None
+    message = _alone(Body(text[status.end : line_end].strip(), line_end, "text"), status.code, known).text
+    return status if message and known(status.code, message) else None
 
 
 def _answered(text: str, start: int, limit: int, status: forms.Status) -> Told:
@@ -173,6 +178,15 @@ def _cleaned(body: Body) -> Body:
     return body._replace(text=said, form="text" if said else "")
 
 
+def _alone(body: Body, status: int | None, known: Callable[[int | None, str], bool]) -> Body:
+    """A message without what a program says behind it, such as which URL it called, where it is somebody's only so."""
+    said = body.text[:_MESSAGE]
+    if body.form != "text" or known(status, body.text):
+        return body
+    cuts = (said[: added.start()] for added in islice(_ADDED.finditer(said), _MOST_ADDED))
+    return body._replace(text=next((cut for cut in cuts if known(status, cut)), body.text))
+
+
 def _unanswered(
     text: str, start: int, at: int, limit: int, names: list[str], known: Callable[[int | None, str], bool]
 ) -> Told | None:
@@ -185,7 +199,7 @@ def _unanswered(
         body = _cleaned(body) if body.form == "text" else body
         headers, end = _dumped(text, body.end, limit)
         return Told(start, max(end, body.end), status, body, headers, None)
-    message = _cleaned(body._replace(text=body.text[:_MESSAGE]))
+    message = _alone(_cleaned(body._replace(text=body.text[:_MESSAGE])), None, known)
     if message.form and known(None, message.text):
         return Told(start, body.end, None, message, {}, None)
     if (

@@ -321,7 +321,7 @@ RUNS = {".sh": ["sh"], ".py": [sys.executable], ".cjs": ["node"], ".sdk.py": [sy
 
 @pytest.mark.parametrize("suffix", RUNS)
 def test_each_program_meets_what_the_run_met(suffix, tmp_path):
-    """Unpacked and run with the key in its variable, against the same edge."""
+    """Unpacked and run with the key in its variable, against the same edge; without it one line says to set it."""
     with served("ai-crawler-rule") as (lab, target, secrets):
         run = conduct(Order(("smoke",), target, seed=7, clock=CLOCK), secrets)
         path = tmp_path / "bundle.zip"
@@ -331,6 +331,14 @@ def test_each_program_meets_what_the_run_met(suffix, tmp_path):
         programs = sorted((tmp_path / "reproducers").glob(f"*-blocked.client-edge{suffix}"))
         assert programs
         for program in programs:
+            without = subprocess.run(
+                [*RUNS[suffix], program.name], cwd=program.parent, env={"PATH": os.environ["PATH"]},
+                capture_output=True, timeout=60, check=False,
+            )  # fmt: skip
+            assert without.returncode != 0
+            assert not without.stdout
+            assert without.stderr.decode().strip().endswith(f"set {KEY}")
+            assert len(without.stderr.splitlines()) == 1
             done = subprocess.run(
                 [*RUNS[suffix], program.name],
                 cwd=program.parent,

@@ -171,6 +171,14 @@ PASTED = {
     "the Node SDK": (
         "PermissionDeniedError: 403 error code: 1010\n    at APIError.generate (/app/node_modules/openai/error.js:51:20)\n",
         [(EDGE, CF, "blocked.client", "1010", MEDIUM)]),
+    "words behind the message": (
+        f"{TRACE}openai.PermissionDeniedError: Error code: 403 - error code: 1010 when calling http://127.0.0.1:8511/v1/chat/completions",
+        [(EDGE, CF, "blocked.client", "1010", MEDIUM)]),
+    "words behind the message, in brackets": (
+        "PermissionDeniedError: 403 error code: 1010 (https://api.example.com/v1/messages, attempt 3)", [(EDGE, CF, "blocked.client", "1010", MEDIUM)]),
+    "words behind the message, without a status": (
+        "openai.PermissionDeniedError: error code: 1010 while calling https://api.example.com/v1/chat/completions", [(EDGE, CF, "blocked.client", "1010", MEDIUM)]),
+    "words behind a status alone": ("openai.PermissionDeniedError: Error code: 403 - denied when calling http://h/v1", [(UNKNOWN, None, "blocked", None, LOW)]),
     "the Node SDK with headers and a page": (  # idootop/mi-gpt#33
         ("PermissionDeniedError: 403 <html>\n<head><title>403 Forbidden</title></head>\n<body>\n<center><h1>403 Forbidden</h1></center>\n"
         "<hr><center>cloudflare</center>\n</body>\n</html>\n    at APIError.generate (/app/error.js:51:20) {\n  status: 403,\n\n"

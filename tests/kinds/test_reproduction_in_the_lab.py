@@ -51,6 +51,10 @@ def refusing(*, do: Do | None = None, **when: Any) -> Fault:
     return Fault("planted", "", do or Do(answer=Answer(page="cf-block")), When(**when))
 
 
+def moved(to: str) -> Fault:
+    return refusing(do=Do(answer=Answer(status=301, headers={"location": to})), path=".*/completions")
+
+
 def page(product: str, name: str) -> Do:
     """An edge that answers as the first sample of one of its signatures."""
     rows = yaml.safe_load(bundled("configs", "signatures", f"{product}.yaml").read_text("utf-8"))[
@@ -282,14 +286,28 @@ ROWS = {
         factor=Factor.BODY, body=body(*TURNS), says={"because": "from turn 5 on", "rule": "anomaly score adds up"}, profile="nginx",
     ),
     "C53": Row(
-        ("redirect-301",), word="REPRODUCED 3 of 3", code="redirected", calls=8,
-        says={"so": "repeat the POST as GET", "directly": "3 of 3 pass", "rule": "with 308"},
+        ("redirect-301",), word="REPRODUCED 3 of 3", code="redirected", calls=8, confidence="high",
+        says={"so": "repeat the POST as GET", "directly": "3 of 3 pass", "rule": "with 308", "customer": "Please compare the base URL"},
+    ),
+    "C53, kept": Row(
+        ("redirect-307",), word="REPRODUCED 3 of 3", code="redirected", calls=8, confidence="high",
+        says={"so": "repeat it as it is", "directly": "3 of 3 pass", "rule": "without a redirect.", "customer": "Please compare the base URL"},
+    ),
+    "C53, to where no API answers": Row(
+        (moved("/moved"),), word="REPRODUCED 3 of 3", code="redirected", calls=8, confidence="medium",
+        says={"directly": "0 of 3 pass; nothing is known to pass", "customer": "This is ours to change"},
     ),
     "C54": Row(
-        ("redirect-to-https",), word="REPRODUCED 3 of 3", code="redirected", says={"key": "over plain http"}, calls=8,
+        ("redirect-to-https",), word="REPRODUCED 3 of 3", code="redirected", calls=8, confidence="medium",
+        says={"key": "over plain http", "directly": "was not asked", "rule": "without a redirect.", "customer": "This is ours to change"},
     ),
     "C54, another host": Row(
-        ("redirect-other-host",), word="REPRODUCED 3 of 3", code="redirected", says={"key": "leave the key behind"}, calls=8,
+        ("redirect-other-host",), word="REPRODUCED 3 of 3", code="redirected", calls=8, confidence="medium",
+        says={"key": "leave the key behind", "directly": "was not asked"},
+    ),
+    "C54, nobody there": Row(
+        ("redirect-elsewhere",), word="REPRODUCED 3 of 3", code="redirected", calls=8, confidence="medium",
+        says={"directly": "was not asked", "customer": "This is ours to change"},
     ),
     "C70": Row(
         ("idle-reset",), word="REPRODUCED", code="connection.stale", factor=Factor.CONNECTION, seen="socket hang up (ECONNRESET)",

@@ -14,9 +14,16 @@ if TYPE_CHECKING:
     from probes.model import Exchange, Layer
 
 
-def paragraph(exchange: Exchange, code: str, layer: Layer | None = None, *, again: bool | None = None) -> str:
-    """In the words of whoever runs the API; `code`, `layer`, `again` (whether to try again helps): what was found out,
-    which may be more than the answer says.
+def paragraph(
+    exchange: Exchange,
+    code: str,
+    layer: Layer | None = None,
+    *,
+    again: bool | None = None,
+    who: WhoActs | None = None,
+) -> str:
+    """In the words of whoever runs the API; `code`, `layer`, `again` (whether to try again helps), `who` (acts): what was
+    found out, which may be more than the answer says.
     """
     made = exchange.attribution
     assert made is not None
@@ -30,7 +37,7 @@ def paragraph(exchange: Exchange, code: str, layer: Layer | None = None, *, agai
         attribution=found,
         title=row.title,
         advice=row.advice,
-        who_acts=made.who_acts if made.who_acts is not None and made.code == code else WhoActs(row.who_acts),
+        who_acts=who or (made.code == code and made.who_acts) or WhoActs(row.who_acts),
         retryable=row.retryable if again is None else again,
     )
     return reply([answer]).replace("\n\n", " ")
