@@ -6,13 +6,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from canned import TOLD, as_text, case, exchange, run_of, told
+from canned import TOLD, as_text, attributed, case, exchange, run_of, told
 
 from probes.complaint import from_document, to_document
 from probes.document import from_document as run_from
 from probes.document import to_document as run_to
 from probes.kinds.reproduction.outcome import outcome
-from probes.model import Verdict
+from probes.model import NotSent, Verdict
 from probes.runner import judge, replay
 
 WORDS = {
@@ -45,6 +45,30 @@ def test_a_wait_that_ended_while_the_probe_itself_was_late_is_no_failure():
         "tainted",
     )
     assert not outcome(asked_first(ended)).startswith("NOT REPRODUCED")
+
+
+CUT_SHORT = attributed(exchange(None, error=("interrupted", "headers")))
+
+
+@pytest.mark.parametrize(
+    ("answers", "said", "reason"),
+    [
+        pytest.param([CUT_SHORT, NotSent.INTERRUPTED], "CANNOT: it was interrupted before it was known", "interrupted", id="the first"),
+        pytest.param(["refused", CUT_SHORT, NotSent.INTERRUPTED], "CANNOT: it fails here, too (1 of 1: 403", "interrupted", id="the second"),
+        pytest.param(["good", CUT_SHORT, NotSent.INTERRUPTED], "CANNOT: it was interrupted before it was known", "interrupted", id="after a pass"),
+        pytest.param(["our limit"], "CANNOT: the probe ended each answer at a bound of its own", "budget", id="all too long"),
+        pytest.param(["our limit", "good"], "NOT REPRODUCED in 5", None, id="one too long"),
+        pytest.param(["refused", "our limit", "refused"], "CANNOT: not the request", "blocked", id="too long beside it"),
+    ],
+)  # fmt: skip
+def test_what_the_probe_itself_ended_is_no_failure(answers, said, reason):
+    """An interrupt and a limit of ours count neither as a failure of the told request nor as an answer beside it; the last
+    of `answers` goes on.
+    """
+    findings, _ = told(case("reproduction"), lambda asked: answers[min(asked.number, len(answers) - 1)])
+    [finding] = findings
+    assert (outcome(findings).startswith(said), finding.reason) == (True, reason), as_text(findings)
+    assert finding.observed is None or finding.observed.k in {0, finding.observed.n}, as_text(findings)
 
 
 def test_what_was_told_is_stored_with_the_run():

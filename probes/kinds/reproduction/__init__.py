@@ -15,7 +15,7 @@ from probes.kinds.conclude import not_sent
 from probes.kinds.reproduction.control import controlled
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
-from probes.kinds.reproduction.failure import late, redirects
+from probes.kinds.reproduction.failure import late, redirects, tells
 from probes.kinds.reproduction.findings import cannot, isolated, moved, unfinished
 from probes.kinds.reproduction.idle import idled, stale
 from probes.kinds.reproduction.key import any_key, of_the_key
@@ -26,12 +26,12 @@ from probes.kinds.reproduction.redirection import redirected
 from probes.kinds.reproduction.stacks import below_sdk
 from probes.kinds.reproduction.study import WIDER, Study
 from probes.kinds.spec import Bound, KindSpec
-from probes.model import Reason
+from probes.model import NotSent, Reason
 
 if TYPE_CHECKING:
     from probes.kinds.reproduction.opening import Opening
     from probes.kinds.reproduction.study import Question
-    from probes.model import Case, Finding, Flow, NotSent
+    from probes.model import Case, Finding, Flow
 
 _SECONDS = 0.5
 """Of a request that is answered at once, for a guess."""
@@ -80,6 +80,8 @@ def _passes_here(study: Study, found: Opening) -> Flow:
         return [cannot(study.case, "the client refused to send it")]
     if all(call.last is None or late(call.last) for call in study.every):
         return [cannot(study.case, "this process itself ran late whenever it waited", Reason.TAINTED)]
+    if not any(map(tells, study.every)):
+        return [cannot(study.case, "the probe ended each answer at a bound of its own", Reason.BUDGET)]
     broken = None
     if says_reset(study.told.seen):
         broken = yield from idled(study, found.told.draft)
@@ -103,7 +105,9 @@ def _unsent(study: Study, why: NotSent) -> Finding:
     if (ended := unanswered(study, why)) is not None:
         return ended
     told = not_sent(study.case, why, "asking as it was told", study.every)
-    return replace(told, detail=((OUTCOME, f"{CANNOT}: a request was not sent ({why})"), *told.detail))
+    interrupted = "it was interrupted before it was known whether it fails here"
+    said = interrupted if why is NotSent.INTERRUPTED else f"a request was not sent ({why})"
+    return replace(told, detail=((OUTCOME, f"{CANNOT}: {said}"), *told.detail))
 
 
 def _bound(case: Case) -> Bound:

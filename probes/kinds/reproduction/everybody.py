@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.evidence import Tally
+from probes.kinds.reproduction.failure import tells
 from probes.kinds.reproduction.family import reached
 from probes.kinds.reproduction.family import said as said_of_family
 from probes.kinds.reproduction.key import any_key
@@ -42,7 +43,7 @@ def source(study: Study) -> Finding:
     """It is not the request: beside it nothing passes, or now and then everything does."""
     failed = _failed(study)
     assert failed is not None
-    answered = [call for call in study.every if call.last is not None and reached(call)]
+    answered = [call for call in study.every if tells(call) and reached(call)]
     alike, passed = (sum(study.says(call) is said for call in answered) for said in (True, False))
     mixed = study.evidence.intermittent
     api = study.failure is not None and not study.failure.before_api
@@ -141,7 +142,7 @@ def unanswered(study: Study, why: NotSent) -> Finding | None:
     failed = _failed(study)
     if failed is None or failed.attribution is None:
         return None
-    answered = [call for call in study.every if call.last is not None]
+    answered = [call for call in study.every if tells(call)]
     tally = Tally(sum(study.says(call) is True for call in answered), len(answered))
     code = outcome_code(failed)
     said = _ENDED.get(why) or words.halted(study.ended(why))
