@@ -13,6 +13,7 @@ from probes.complaint import Told
 from probes.kinds.asking import HTTPX
 from probes.kinds.conclude import not_sent
 from probes.kinds.reproduction.control import controlled
+from probes.kinds.reproduction.drift import ended, gone, went_away
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
 from probes.kinds.reproduction.failure import late, redirects, tells
@@ -50,7 +51,10 @@ def reproduction(case: Case) -> Flow:
     if found.failing is None:
         return (yield from _passes_here(study, found))
     if found.why is None and found.same_bytes is False:
-        return [below_sdk(study, found)]
+        if (yield from ended(study, found)):
+            return [gone(study)]
+        if found.why is None:
+            return [below_sdk(study, found)]
     return (yield from _fails_here(study, found, found.failing))
 
 
@@ -60,10 +64,11 @@ def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
         return [(yield from redirected(study, failing, met))]
     if found.why is None:
         yield from controlled(study, found)
+        asked = frozenset(study.composer.names) if study.composer is not None else failing
+        if found.why is None and (yield from went_away(study, found, asked)):
+            return [gone(study)]
     if study.composer is None:
-        if found.why is None and any_key(study) is False:
-            return [of_the_key(study)]
-        return [source(study) if found.why is None else _unsent(study, found.why)]
+        return [_alone(study, found)]
     if not study.composer.parts or study.evidence.of(frozenset()).k:
         return [source(study)]
     if found.why is not None:
@@ -71,6 +76,14 @@ def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
         return [unfinished(study, Found())]
     result = yield from study.driven(experiment(study))
     return [_concluded(study, result or Found())]
+
+
+def _alone(study: Study, found: Opening) -> Finding:
+    """Where nothing was found that passes beside it."""
+    if found.why is not None:
+        return _unsent(study, found.why)
+    this_key = any_key(study) is False and not study.evidence.intermittent
+    return of_the_key(study) if this_key else source(study)
 
 
 def _passes_here(study: Study, found: Opening) -> Flow:

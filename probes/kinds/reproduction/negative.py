@@ -29,7 +29,7 @@ def not_reproduced(study: Study, idled: str | None = None) -> Finding:
         ("seen", f"{shown(last)} through {listed(clients)}"),
         *([("told", f"they got {study.told.seen}")] if study.told.seen else []),
         ("may differ", "; ".join(_differences(study, last, len(asked)))),
-        *([("family", family)] if (family := said_of_family(study.every)) else []),
+        *([("family", family)] if (family := said_of_family(study)) else []),
         *([("idle", idled)] if idled else []),
         *named(last),
     ]
