@@ -13,9 +13,10 @@ from probes.complaint import Told
 from probes.kinds.asking import HTTPX
 from probes.kinds.conclude import not_sent
 from probes.kinds.reproduction.control import controlled
+from probes.kinds.reproduction.drift import ended, gone, went_away
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
-from probes.kinds.reproduction.failure import late, redirects
+from probes.kinds.reproduction.failure import late, redirects, tells
 from probes.kinds.reproduction.findings import cannot, isolated, moved, unfinished
 from probes.kinds.reproduction.idle import idled, stale
 from probes.kinds.reproduction.key import any_key, of_the_key
@@ -26,12 +27,12 @@ from probes.kinds.reproduction.redirection import redirected
 from probes.kinds.reproduction.stacks import below_sdk
 from probes.kinds.reproduction.study import WIDER, Study
 from probes.kinds.spec import Bound, KindSpec
-from probes.model import Reason
+from probes.model import NotSent, Reason
 
 if TYPE_CHECKING:
     from probes.kinds.reproduction.opening import Opening
     from probes.kinds.reproduction.study import Question
-    from probes.model import Case, Finding, Flow, NotSent
+    from probes.model import Case, Finding, Flow
 
 _SECONDS = 0.5
 """Of a request that is answered at once, for a guess."""
@@ -50,7 +51,10 @@ def reproduction(case: Case) -> Flow:
     if found.failing is None:
         return (yield from _passes_here(study, found))
     if found.why is None and found.same_bytes is False:
-        return [below_sdk(study, found)]
+        if (yield from ended(study, found)):
+            return [gone(study)]
+        if found.why is None:
+            return [below_sdk(study, found)]
     return (yield from _fails_here(study, found, found.failing))
 
 
@@ -60,10 +64,11 @@ def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
         return [(yield from redirected(study, failing, met))]
     if found.why is None:
         yield from controlled(study, found)
+        asked = frozenset(study.composer.names) if study.composer is not None else failing
+        if found.why is None and (yield from went_away(study, found, asked)):
+            return [gone(study)]
     if study.composer is None:
-        if found.why is None and any_key(study) is False:
-            return [of_the_key(study)]
-        return [source(study) if found.why is None else _unsent(study, found.why)]
+        return [_alone(study, found)]
     if not study.composer.parts or study.evidence.of(frozenset()).k:
         return [source(study)]
     if found.why is not None:
@@ -73,6 +78,14 @@ def _fails_here(study: Study, found: Opening, failing: Question) -> Flow:
     return [_concluded(study, result or Found())]
 
 
+def _alone(study: Study, found: Opening) -> Finding:
+    """Where nothing was found that passes beside it."""
+    if found.why is not None:
+        return _unsent(study, found.why)
+    this_key = any_key(study) is False and not study.evidence.intermittent
+    return of_the_key(study) if this_key else source(study)
+
+
 def _passes_here(study: Study, found: Opening) -> Flow:
     if found.why is not None:
         return [_unsent(study, found.why)]
@@ -80,6 +93,8 @@ def _passes_here(study: Study, found: Opening) -> Flow:
         return [cannot(study.case, "the client refused to send it")]
     if all(call.last is None or late(call.last) for call in study.every):
         return [cannot(study.case, "this process itself ran late whenever it waited", Reason.TAINTED)]
+    if not any(map(tells, study.every)):
+        return [cannot(study.case, "the probe ended each answer at a bound of its own", Reason.BUDGET)]
     broken = None
     if says_reset(study.told.seen):
         broken = yield from idled(study, found.told.draft)
@@ -103,7 +118,9 @@ def _unsent(study: Study, why: NotSent) -> Finding:
     if (ended := unanswered(study, why)) is not None:
         return ended
     told = not_sent(study.case, why, "asking as it was told", study.every)
-    return replace(told, detail=((OUTCOME, f"{CANNOT}: a request was not sent ({why})"), *told.detail))
+    interrupted = "it was interrupted before it was known whether it fails here"
+    said = interrupted if why is NotSent.INTERRUPTED else f"a request was not sent ({why})"
+    return replace(told, detail=((OUTCOME, f"{CANNOT}: {said}"), *told.detail))
 
 
 def _bound(case: Case) -> Bound:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.kinds.reproduction.draft import Composer, Draft, capitalized, turned, written_like
-from probes.kinds.reproduction.family import base, other
+from probes.kinds.reproduction.family import base, nameless, other
 from probes.kinds.reproduction.key import with_made_up_key
 from probes.kinds.reproduction.parts import differences
 from probes.kinds.reproduction.path import plain_path, with_version
@@ -40,6 +40,8 @@ def controlled(study: Study, found: Opening) -> Steps:
     """The nearest of the plain requests that passes, asked in turns with the one that fails."""
     assert found.failing is not None
     for number, draft in enumerate(candidates(study, found.failing.draft)):
+        if (draft.route, study.case.client(draft.client).kind == "curl") in _nowhere(study):
+            continue
         question = Question(f"{PLAIN}/{number}", draft)
         if (yield from _passes(study, found, question)):
             recorded = yield from _bytes_of(study, found, question)
@@ -55,6 +57,15 @@ def controlled(study: Study, found: Opening) -> Steps:
     yield from _in_turns(study, found)
 
 
+def _nowhere(study: Study) -> set[tuple[str, bool]]:
+    """Routes of one family whose name does not resolve: for curl, or for the clients that look it up in this process."""
+    return {
+        (call.trial.route, study.case.client(call.trial.client).kind == "curl")
+        for call in study.every
+        if nameless(call) and study.case.target.routes[call.trial.route].family is not None
+    }
+
+
 def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     """The nearest first: its headers are written like those of the one that fails."""
     case, names = study.case, study.raw
@@ -65,6 +76,9 @@ def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     plain = "curl" if "curl" in names else names[0]
     for draft in _plain(case, failing, plain):
         yield written_like(draft, failing.headers, failing.headers)
+    asked_over = study.told.family is not None and base(failing.route) == failing.route
+    if elsewhere is not None and asked_over:
+        yield elsewhere  # before other clients: each looks a name up its own way
     python = next((c.name for c in case.clients if c.name in names and c.kind == RAW[0]), None)
     if python is not None:
         draft = plainly(case, failing, python)
@@ -73,7 +87,7 @@ def candidates(study: Study, failing: Draft) -> Iterator[Draft]:
     for client in case.clients:
         if client.kind in SDKS and client.mode == "sync" and client.api == case.target.api:
             yield replace(plainly(case, failing, plain), client=client.name)
-    if elsewhere is not None:
+    if elsewhere is not None and not asked_over:
         yield elsewhere
     for route in case.target.routes:
         if base(route) == route != failing.route:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from probes.kinds.conclude import conclude, outcome_code
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.evidence import Tally
-from probes.kinds.reproduction.family import reached
+from probes.kinds.reproduction.failure import tells
+from probes.kinds.reproduction.family import nameless, reached
 from probes.kinds.reproduction.family import said as said_of_family
 from probes.kinds.reproduction.key import any_key
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
@@ -42,7 +43,7 @@ def source(study: Study) -> Finding:
     """It is not the request: beside it nothing passes, or now and then everything does."""
     failed = _failed(study)
     assert failed is not None
-    answered = [call for call in study.every if call.last is not None and reached(call)]
+    answered = _answered(study)
     alike, passed = (sum(study.says(call) is said for call in answered) for said in (True, False))
     mixed = study.evidence.intermittent
     api = study.failure is not None and not study.failure.before_api
@@ -52,7 +53,7 @@ def source(study: Study) -> Finding:
         (OUTCOME, f"{REPRODUCED} {words.score(study.evidence.matched)}" if api else f"{CANNOT}: {said}"),
         ("seen", f"as told: {shown(failed)}; {words.score(tally)} requests failed so, {_ways(study)}"),
         ("because", said),
-        *([("family", family)] if (family := said_of_family(study.every)) else []),
+        *([("family", family)] if (family := said_of_family(study)) else []),
         *([("rate", f"it fails {words.rate(tally)}")] if mixed else []),
         *named(failed),
         *times(study),
@@ -126,6 +127,12 @@ def _ways(study: Study) -> str:
     return f"as told and as plain requests to the same endpoint through {listed(clients)}{over}"
 
 
+def _answered(study: Study) -> list[Call]:
+    """What says something of who is refused: not where there is no such way from here."""
+    told = [call for call in study.every if tells(call) and reached(call)]
+    return [call for call in told if study.says(call) is not None or not nameless(call)]
+
+
 def _failed(study: Study) -> Exchange | None:
     return next((call.last for call in study.every if study.says(call)), None)
 
@@ -141,7 +148,7 @@ def unanswered(study: Study, why: NotSent) -> Finding | None:
     failed = _failed(study)
     if failed is None or failed.attribution is None:
         return None
-    answered = [call for call in study.every if call.last is not None]
+    answered = _answered(study)
     tally = Tally(sum(study.says(call) is True for call in answered), len(answered))
     code = outcome_code(failed)
     said = _ENDED.get(why) or words.halted(study.ended(why))
@@ -149,6 +156,7 @@ def unanswered(study: Study, why: NotSent) -> Finding | None:
         (OUTCOME, f"{CANNOT}: it fails here, too ({words.score(tally)}: {shown(failed)}), and {said}"),
         ("seen", f"as told: {shown(failed)}"),
         ("because", f"not isolated: {said}"),
+        *([("family", family)] if (family := said_of_family(study)) else []),
         *named(failed),
         *times(study),
         # Whether it is the key was not asked.

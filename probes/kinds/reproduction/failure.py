@@ -11,6 +11,7 @@ from probes.attribution import is_api_answer
 from probes.kinds.by_us import by_us
 from probes.kinds.conclude import is_good, outcome_code
 from probes.model import Layer
+from probes.redirects import unending
 from probes.samples import stalled
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Failure:
     def says(self, call: Call) -> bool | None:
         """Whether it failed as told; `None` of an answer that says nothing of that, such as another error."""
         exchange = call.last
-        if call.not_sent is not None or exchange is None or late(exchange):
+        if exchange is None or not tells(call):
             return None
         if Failure.of(exchange) == self:
             return True
@@ -66,7 +67,7 @@ def failure(call: Call, seen: str | None) -> Failure | None:
     Where they got one status and we got another one from the API itself, ours got through.
     """
     exchange = call.last
-    if exchange is None or is_good(call) or late(exchange):
+    if exchange is None or is_good(call) or not tells(call):
         return None
     told = re.match(r"\D{0,12}([1-5]\d\d)\b", seen or "")
     if told and exchange.status != int(told[1]) and is_api_answer(exchange):
@@ -77,6 +78,13 @@ def failure(call: Call, seen: str | None) -> Failure | None:
 def late(exchange: Exchange) -> bool:
     """Whether a bound of ours ended it while this process itself was held up: what it waited for may have been there."""
     return by_us(exchange) and stalled(exchange, exchange.timeline.end or 0.0) is not None
+
+
+def tells(call: Call) -> bool:
+    """Whether anything is known of it: not where it was not sent, or the probe itself ended it."""
+    if call.not_sent is not None or call.last is None or late(call.last):
+        return False
+    return outcome_code(call.last) != "not_measured" or unending(call)
 
 
 def redirects(exchange: Exchange) -> bool:

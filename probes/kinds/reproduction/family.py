@@ -76,13 +76,32 @@ def reached(call: Call) -> bool:
     return not of_one_family(call) or spoken(call.last) is not None
 
 
-def said(calls: list[Call]) -> str | None:
-    """What came of the first request that was asked over one family by name."""
-    for call in calls:
+def nameless(call: Call) -> bool:
+    """The name did not resolve for its client; over one family each has its own way to look."""
+    return call.last is not None and call.last.error is not None and call.last.error.kind == "dns"
+
+
+def said(study: Study) -> str | None:
+    """What came of the first request that was asked over one family by name, and of the first client that found no address
+    of the family told.
+    """
+    found, told = [], study.told.family
+    for call in study.every:
         family = family_of(call.trial.route)
         if family is None or call.last is None:
             continue
         if spoken(call.last) is None:
-            return f"over IPv{family} no connection came about from here ({shown(call.last)}), so nothing is known of it"
-        return f"over IPv{family}: {shown(call.last)}"
-    return None
+            found = [
+                f"over IPv{family} no connection came about from here ({shown(call.last)}), so nothing is known of it"
+            ]
+        else:
+            found = [f"over IPv{family}: {shown(call.last)}"]
+        break
+    lost = next(
+        (call for call in study.every if nameless(call) and family_of(call.trial.route) is None), None
+    )
+    if told is not None and lost is not None:
+        found.append(
+            f"over IPv{told} the name does not resolve for {lost.trial.client}, so nothing is known of it through that client"
+        )
+    return "; ".join(found) or None

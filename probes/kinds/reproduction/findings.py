@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Any
 from probes.attribution import is_refusal
 from probes.kinds.conclude import conclude
 from probes.kinds.reproduction import words
+from probes.kinds.reproduction.drift import ADVICE
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
 from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.reply import paragraph
-from probes.kinds.reproduction.rows import PROOF, because, changed, evidence, rated, seen, times
+from probes.kinds.reproduction.rows import (
+    NOT_VARIED,
+    PROOF,
+    because,
+    changed,
+    evidence,
+    key,
+    one_key,
+    rated,
+    seen,
+    times,
+)
 from probes.kinds.reproduction.sides import reproduced, sides
 from probes.kinds.reproduction.study import unanswered
 from probes.kinds.words import named
@@ -57,7 +69,10 @@ def isolated(study: Study, found: Found) -> Finding:
         "observed": Observed(tally.k, tally.n),
         "control": passed.id if passed is not None else None,
         "variant": failed.id,
-        "confounders": _confounders(study, first, failed),
+        "confounders": (
+            *_confounders(study, first, failed),
+            *((NOT_VARIED,) if one_key(study) else ()),
+        ),
         "title": f"Reproduced: what {_does(failed)} is {' or, by itself, '.join(causes)}",
         "confidence": _confidence(study, found),
         "evidence": evidence(study),
@@ -70,6 +85,7 @@ def isolated(study: Study, found: Found) -> Finding:
         *seen(study, failed, passed),
         *because(study, found, causes),
         *rated(study),
+        *key(study),
         *sides(study, found.result, first),
         *named(failed),
         *times(study),
@@ -173,9 +189,7 @@ def moved(study: Study, found: Found) -> Finding:
     if found.gone:
         title = "It failed, and went away by itself while it was looked at"
         said = f"it failed {words.score(tally)}, and does not at the end"
-        advice = (
-            "Ask again later; look in the edge's log of changes and events at these times for what ended it."
-        )
+        advice = ADVICE
     else:
         title = "While it was looked at the plain request began to fail as well"
         said = "the plain request passed at first and fails at the end, so nothing is known of the parts"

@@ -9,6 +9,7 @@ from probes.credentials import made_up_key
 from probes.kinds.conclude import conclude
 from probes.kinds.reproduction import words
 from probes.kinds.reproduction.evidence import Tally
+from probes.kinds.reproduction.failure import tells
 from probes.kinds.reproduction.family import reached
 from probes.kinds.reproduction.outcome import OUTCOME, REPRODUCED
 from probes.kinds.reproduction.reply import paragraph
@@ -63,7 +64,7 @@ def any_key(study: Study) -> bool | None:
 
 def of_the_key(study: Study) -> Finding:
     """All that is asked with it fails alike, and what has a made-up one gets to the API."""
-    answered = [call for call in study.every if call.last is not None and reached(call)]
+    answered = [call for call in study.every if tells(call) and reached(call)]
     own = [call for call in answered if call.trial.label != LABEL]
     failed = next(call.last for call in own if study.says(call))
     passed = next(call.last for call in answered if call.trial.label == LABEL)

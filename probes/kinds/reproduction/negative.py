@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude
-from probes.kinds.reproduction.failure import late
+from probes.kinds.reproduction.failure import tells
 from probes.kinds.reproduction.family import of_one_family, reached, spoken
 from probes.kinds.reproduction.family import said as said_of_family
 from probes.kinds.reproduction.outcome import NOT_REPRODUCED, OUTCOME
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def not_reproduced(study: Study, idled: str | None = None) -> Finding:
     """With what may differ between who told it and us. `idled`: what was tried of connections."""
-    asked = [call for call in study.every if call.last is not None and not late(call.last) and reached(call)]
+    asked = [call for call in study.every if tells(call) and reached(call)]
     last = next(call.last for call in reversed(asked) if call.last is not None and not of_one_family(call))
     clients = list(dict.fromkeys(call.trial.client for call in asked))
     rows = [
@@ -29,7 +29,7 @@ def not_reproduced(study: Study, idled: str | None = None) -> Finding:
         ("seen", f"{shown(last)} through {listed(clients)}"),
         *([("told", f"they got {study.told.seen}")] if study.told.seen else []),
         ("may differ", "; ".join(_differences(study, last, len(asked)))),
-        *([("family", family)] if (family := said_of_family(study.every)) else []),
+        *([("family", family)] if (family := said_of_family(study)) else []),
         *([("idle", idled)] if idled else []),
         *named(last),
     ]

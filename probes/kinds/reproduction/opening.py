@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from probes.kinds.reproduction.draft import Draft, as_told, encoded
-from probes.kinds.reproduction.failure import failure, late
+from probes.kinds.reproduction.failure import failure, tells
 from probes.kinds.reproduction.family import other, spoken
 from probes.kinds.reproduction.plain import agent_of
 from probes.kinds.reproduction.study import FEW, KEYS, SDKS, TOLD, Question, Study, without_key
@@ -82,7 +82,7 @@ def _until_it_fails(study: Study, found: Opening, question: Question, times: int
             found.why = call.not_sent
             return False
         met = failure(call, study.told.seen)
-        study.count(question, met is not None if call.last is not None and not late(call.last) else None)
+        study.count(question, met is not None if tells(call) else None)
         if met is not None:
             study.failure, found.failing = met, question
             return True
@@ -104,7 +104,7 @@ def _over_the_other_family(study: Study, found: Opening) -> Generator[Sequence[T
     question = Question(f"as_told/{draft.route}", draft)
     call = yield from study.ask(question)
     met = failure(call, study.told.seen) if spoken(call.last) is not None else None
-    study.count(question, met is not None if spoken(call.last) is not None else None)
+    study.count(question, met is not None if spoken(call.last) is not None and tells(call) else None)
     if met is not None:
         study.failure, found.failing = met, question
 

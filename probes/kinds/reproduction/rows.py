@@ -11,7 +11,9 @@ from probes.kinds.reproduction import words
 from probes.kinds.reproduction.family import spoken
 from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.rules import rule
+from probes.kinds.reproduction.study import KEYS
 from probes.kinds.words import shown
+from probes.model import Raw
 from probes.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -84,6 +86,28 @@ def rated(study: Study) -> Rows:
     tally = study.evidence.of(frozenset(study.composer.names))
     said = f"it fails {words.rate(tally)}; each pass that counts was repeated until chance explains it with much less than 1 %"
     return (("rate", said),)
+
+
+NOT_VARIED = "the key was not varied"
+
+
+def one_key(study: Study) -> bool:
+    """All of it was asked with the key told, so that a rule for that key as well would look the same."""
+    assert study.composer is not None
+    has = study.adds_key or any(map(study.composer.failing.header, KEYS))
+    return has and study.case.keyed and not study.made_up_key
+
+
+def key(study: Study) -> Rows:
+    """With which one it was asked."""
+    if one_key(study):
+        return (("key", "asked with this key alone; whether another is refused alike was not tried"),)
+    if not study.made_up_key or not study.case.keyed:
+        return ()
+    sent = [call.trial.request for call in study.every if call.last is not None]
+    made = sum(isinstance(one, Raw) and one.key == "made_up" for one in sent)
+    said = f"{made} of {len(sent)} requests went with a made-up key, with which it is refused alike, so that nothing that passes is computed"
+    return (("key", said),)
 
 
 def times(study: Study) -> Rows:

@@ -51,6 +51,8 @@ class Study:
     failure: Failure | None = None
     composer: Composer | None = None
     calls: dict[Hashable, list[Call]] = field(default_factory=dict)
+    every: list[Call] = field(default_factory=list)
+    """The same in the order in which they were asked."""
     halted: str | None = None
     adds_key: bool = False
     """Headers are without the key, such as those recorded below an SDK; it is put in on the wire."""
@@ -71,10 +73,6 @@ class Study:
         able.sort(key=lambda client: (RAW.index(client.kind), client.mode != "sync"))
         https = self.told.url.lower().startswith("https:")
         return [client.name for client in able if https or client.mode != "h2"]
-
-    @property
-    def every(self) -> list[Call]:
-        return [call for calls in self.calls.values() for call in calls]
 
     def of_question(self, question: Hashable) -> list[Call]:
         return self.calls.get(question, [])
@@ -155,6 +153,7 @@ class Study:
 
     def heard(self, question: Any, call: Call) -> None:
         self.calls.setdefault(question, []).append(call)
+        self.every.append(call)
 
     def count(self, question: Any, failed: bool | None) -> None:
         """As evidence."""
