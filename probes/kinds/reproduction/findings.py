@@ -13,13 +13,11 @@ from probes.kinds.reproduction.outcome import CANNOT, OUTCOME, REPRODUCED
 from probes.kinds.reproduction.parts import FAMILY
 from probes.kinds.reproduction.reply import paragraph
 from probes.kinds.reproduction.rows import (
-    NOT_VARIED,
     PROOF,
     because,
     changed,
     evidence,
     key,
-    one_key,
     rated,
     seen,
     times,
@@ -69,10 +67,7 @@ def isolated(study: Study, found: Found) -> Finding:
         "observed": Observed(tally.k, tally.n),
         "control": passed.id if passed is not None else None,
         "variant": failed.id,
-        "confounders": (
-            *_confounders(study, first, failed),
-            *((NOT_VARIED,) if one_key(study) else ()),
-        ),
+        "confounders": _confounders(study, first, failed),
         "title": f"Reproduced: what {_does(failed)} is {' or, by itself, '.join(causes)}",
         "confidence": _confidence(study, found),
         "evidence": evidence(study),

@@ -88,10 +88,7 @@ def rated(study: Study) -> Rows:
     return (("rate", said),)
 
 
-NOT_VARIED = "the key was not varied"
-
-
-def one_key(study: Study) -> bool:
+def _one_key(study: Study) -> bool:
     """All of it was asked with the key told, so that a rule for that key as well would look the same."""
     assert study.composer is not None
     has = study.adds_key or any(map(study.composer.failing.header, KEYS))
@@ -100,7 +97,7 @@ def one_key(study: Study) -> bool:
 
 def key(study: Study) -> Rows:
     """With which one it was asked."""
-    if one_key(study):
+    if _one_key(study):
         return (("key", "asked with this key alone; whether another is refused alike was not tried"),)
     if not study.made_up_key or not study.case.keyed:
         return ()
