@@ -146,6 +146,10 @@ def test_a_longer_context_slows_decoding():
     ("mind", "reason", "says"),
     [
         (Mind(later=lambda n: 1 + n / 40), Reason.DRIFT, "changed its pace"),
+        *(
+            (Mind(later=lambda n, at=at: 1 + (n > at)), Reason.DRIFT, "changed its pace")
+            for at in (12, 20, 30, 42)
+        ),
         (Mind(noise=1.2), Reason.MIXED, "vary too much"),
         (Mind(flat=True), Reason.MIXED, "hardly grows with the prompt"),
         (Mind(prefill=300_000), Reason.MIXED, "hardly grows with the prompt"),
@@ -157,6 +161,7 @@ def test_a_longer_context_slows_decoding():
     ],
     ids=[
         "slower and slower",
+        *(f"twice as slow after {at}" for at in (12, 20, 30, 42)),
         "busy",
         "flat",
         "nearly flat",
@@ -173,8 +178,8 @@ def test_what_can_not_be_told_is_not_told(mind, reason, says):
     assert (finding.verdict, finding.reason) == (Verdict.INCONCLUSIVE, reason), canned.as_text([finding])
     assert says in finding.title
     assert not {"prefill", "decode", "base"} & finding.figures.keys()
-    assert finding.figures["drift"].value > 1.2 or reason is not Reason.DRIFT
-    assert ("it drifts" in dict(finding.detail)["control"]) is (reason is Reason.DRIFT)
+    assert reason is not Reason.DRIFT or finding.figures["drift"].value > 1.2
+    assert bool(re.search("it (may )?drift", dict(finding.detail)["control"])) is (reason is Reason.DRIFT)
 
 
 def test_a_template_in_the_cache_and_single_odd_samples_do_not_matter():
