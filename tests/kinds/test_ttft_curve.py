@@ -191,7 +191,7 @@ def test_a_longer_context_slows_decoding():
             (Mind(later=lambda n, at=at: 1 + (n > at)), Reason.DRIFT, "changed its pace")
             for at in (12, 20, 30, 42)
         ),
-        (Mind(prefill=10_000, base=0.08, cut=3000), Reason.MIXED, "grows no more beyond 2,"),
+        (Mind(prefill=10_000, base=0.08, cut=3000), Reason.MIXED, "hardly grows beyond 2,"),
         (Mind(held=True), Reason.MIXED, "came whole"),
         (Mind(noise=1.2), Reason.MIXED, "vary too much"),
         (Mind(flat=True), Reason.MIXED, "hardly grows with the prompt"),

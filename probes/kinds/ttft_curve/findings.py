@@ -58,7 +58,7 @@ def _judged(case: Case, calls: Sequence[Call], seen: Measured, rng: Random) -> F
     bent = abs(off) > _STRAIGHT and fit.bent(points, fitted, rng)
     if bent and (last := fit.stops(points, rng)) is not None:
         return _unknown(
-            case, calls, seen, Reason.MIXED, f"TTFT grows no more beyond {last:,} tokens of the prompt",
+            case, calls, seen, Reason.MIXED, f"TTFT hardly grows beyond {last:,} tokens of the prompt",
             f"{_cost(points, last)}, though the usage counts {max(points):,}: the prompt may be cut on its way, or come from a cache",
             f"Ask for something that stands at the begin and at the end of a prompt of more than {last:,} tokens: is all of it read?",
         )  # fmt: skip
