@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
+from random import Random
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,8 +28,14 @@ SURE = 0.005
 """Chance of a false alarm of one comparison; it is looked at twice at the most."""
 _COVERED = 0.95
 DRIFTS = 1.25
-"""Middle of a half by that of the other, from which on a drift matters."""
-_P_DRIFT = 0.01
+"""Middle after a moment by that before it, from which on a drift matters."""
+_P_DRIFT, _P_OPEN = 0.01, 0.05
+_PART = 2
+"""Samples before and after a moment, at the least, for it to be looked at."""
+_APART = 0.02
+"""Chance of two sides of one split that do not overlap at all."""
+_SHUFFLED = 10_000
+_EQUAL = 1e-9
 _EXACTLY = 500
 """Samples, beyond which their number of one kind is as good as normal."""
 _BOUND = 1.96
@@ -157,17 +166,67 @@ def above(samples: Sequence[Sample], bound: float) -> float:
     return float(sum(math.comb(n, i) for i in range(k, n + 1)) / 2**n) if n else 1.0
 
 
-def drift(control: Sequence[Sample]) -> float | None:
-    """Middle of the later half of the control by that of the earlier one, where it moved by more than chance explains."""
-    ordered = sorted(control, key=lambda sample: sample.position)
-    half = len(ordered) // 2
-    early, late = ordered[:half], ordered[len(ordered) - half :]
-    if not early:
+class Drift(NamedTuple):
+    """The moment at which the control differs most before and after: `times` by the medians of both sides, of `of` samples
+    those `before` it. `sure`: beyond chance; `open`: neither beyond it nor so alike that none may be said.
+    """
+
+    times: float
+    before: int
+    of: int
+    sure: bool
+    open: bool
+
+    def __str__(self) -> str:
+        return f"{self.times:.2f} times as long after the first {self.before} of {self.of}"
+
+
+def drift(control: Sequence[Sample]) -> Drift | None:
+    """By the rank-sum statistic of every split, the largest against that of shuffled orders; `None` of too few to split."""
+    values = [sample.value for sample in sorted(control, key=lambda sample: sample.position)]
+    n = len(values)
+    splits = range(_PART, n - _PART + 1)
+    if not splits:
         return None
-    before, after = median(s.value for s in early), median(s.value for s in late)
-    moved = min(sooner(early, late), sooner(late, early)) * 2 <= _P_DRIFT
-    far = not before or not 1 / DRIFTS < after / before < DRIFTS
-    return after / before if moved and far and before else None
+    scores = {k: _score(values, k) for k in splits}
+    parted = [k for k in splits if _parted(values, k)]
+    at = max(parted or splits, key=lambda k: scores[k])
+    before, after = median(values[:at]), median(values[at:])
+    if not before:
+        return None
+    times = after / before
+    far = not 1 / DRIFTS < times < DRIFTS
+    sure, maybe = (max(scores.values()) >= _rare(n, chance) for chance in (_P_DRIFT, _P_OPEN))
+    return Drift(times, at, n, far and sure, far and not sure and (maybe or bool(parted)))
+
+
+def _score(values: Sequence[float], k: int) -> float:
+    """Standard deviations by which the pairs won across the split are more than half of them; ties are won by nobody."""
+    m = len(values) - k
+    pairs = [(a, b) for a in values[:k] for b in values[k:]]
+    won = max(sum(a < b for a, b in pairs), sum(b < a for a, b in pairs))
+    return (won - k * m / 2) / math.sqrt(k * m * (k + m + 1) / 12)
+
+
+def _parted(values: Sequence[float], k: int) -> bool:
+    """No value of one side lies among those of the other, where that is rare: few samples of a side have no score."""
+    early, late = values[:k], values[k:]
+    return 2 / math.comb(len(values), k) <= _APART and (max(early) < min(late) or max(late) < min(early))
+
+
+@cache
+def _rare(n: int, chance: float) -> float:
+    """The least of the largest scores of n samples in a shuffled order that is no commoner than `chance`."""
+    rng, ranks, most = Random(n), list(range(n)), []  # noqa: S311 - not for secrets
+    scale = {k: 1 / math.sqrt(k * (n - k) * (n + 1) / 12) for k in range(_PART, n - _PART + 1)}
+    for _ in range(_SHUFFLED):
+        rng.shuffle(ranks)
+        # Of ranks from 0, k early ones win what their sum is above that of the k least.
+        sums = list(accumulate(ranks))
+        most.append(max(abs(sums[k - 1] - k * (n - 1) / 2) * each for k, each in scale.items()))
+    most.sort()
+    least = most[-1 - int(chance * _SHUFFLED)]
+    return next((score for score in most if score > least + _EQUAL), math.inf) - _EQUAL
 
 
 def _way(sample: Sample) -> Conditions:

@@ -84,18 +84,18 @@ def control(rng, n, sigma, later=1.0):
 def test_a_control_without_drift_is_hardly_ever_said_to_drift(n, sigma):
     """At most 1 % of runs."""
     rng = Random(f"{n}/{sigma}")
-    assert sum(drift(control(rng, n, sigma)) is not None for _ in range(RUNS)) <= RUNS // 100
+    assert sum(drift(control(rng, n, sigma)).sure for _ in range(RUNS)) <= RUNS // 100
 
 
 @pytest.mark.parametrize("n", CONTROLS.values(), ids=CONTROLS)
 def test_a_control_that_takes_twice_as_long_is_mostly_found(n):
     """In two of three runs, though one time in twenty takes far longer by itself; nearly always where none does."""
     rng = Random(f"{n}")
-    found = sum(drift(control(rng, n, 0.2, later=2.0)) is not None for _ in range(500)) / 500
+    found = sum(drift(control(rng, n, 0.2, later=2.0)).sure for _ in range(500)) / 500
     assert found >= 2 / 3 - 0.05, found
     way = Conditions("new", "cold", "cold", 1, "edge")
     plain = [
         [Sample(rng.lognormvariate(0, 0.15) * (1 + (at >= n / 2)), way, at, 0.0) for at in range(n)]
         for _ in range(500)
     ]
-    assert sum(drift(run) is not None for run in plain) / 500 >= 0.9
+    assert sum(drift(run).sure for run in plain) / 500 >= 0.9

@@ -114,11 +114,21 @@ def timed(tried: Tried) -> Timed:
     moved = drift(sides["control"])
     trip = max((each.trip for calls in all_of.values() for each in calls), default=0.0)
     time, because = _compared(sides["control"], sides["cold"], sides["warm"], _TRIPS * trip)
-    if moved is not None:
-        time, because = "drift", f"the short control itself came to take {moved:.2f} times as long"
+    if moved is not None and moved.sure:
+        time, because = "drift", f"the short control itself came to take {moved}"
+    elif moved is not None and moved.open:
+        time, because = "untold", f"the short control itself may have come to take {moved}"
     missing = max(0, REPEATS - min(len(sides[arm]) for arm in ("control", "cold", "warm")))
     rows = tuple(("ttft", said) for said in [_said(sides)] if said)
-    return Timed(time, because, figures, rows, left_out, moved, missing)
+    return Timed(
+        time,
+        because,
+        figures,
+        rows,
+        left_out,
+        moved.times if moved is not None and moved.sure else None,
+        missing,
+    )
 
 
 def _compared(

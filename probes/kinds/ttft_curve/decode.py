@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 
 from probes.kinds.ttft_curve.measured import LEAST
 from probes.model import Figure
+from probes.samples import counted
 from probes.sampling import figure, middle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.kinds.ttft_curve.fit import Line
     from probes.kinds.ttft_curve.measured import Measured
+    from probes.model import Call
+
+_FEW = 4
+"""Tokens of an answer, below which it may well come in one piece."""
+_MOMENT = 1e-4
+"""Seconds a token: faster than any model writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +70,25 @@ def decode(seen: Measured) -> Decode | None:
         1 / short.value, "tokens/s", short.n, 1 / short.high, 1 / short.low, conditions=short.conditions
     )
     return Decode(rate, slower, shortest, longest)
+
+
+def at_once(calls: Sequence[Call]) -> tuple[int, int]:
+    """Answers that came with all of their tokens in one moment, of how many that are long enough to show it."""
+    whole = told = 0
+    for call in calls:
+        if call.last is None:
+            continue
+        line, tokens = call.last.timeline, counted(call.last)
+        if tokens is None or tokens < _FEW or line.first_token is None or line.last_token is None:
+            continue
+        told += 1
+        whole += line.last_token - line.first_token <= _MOMENT * (tokens - 1)
+    return whole, told
+
+
+def unwritten(seen: Measured) -> str:
+    """Why there is no speed of writing."""
+    outputs = [output for side in seen.sides.values() for _, output, _ in side.wholes]
+    if outputs and max(outputs) < _FEW:
+        return f"no answer has more than {max(outputs)} output tokens"
+    return f"fewer than {LEAST} answers behind each of two lengths tell how long their tokens took"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
 from probes.kinds.ttft_curve import fit
-from probes.kinds.ttft_curve.decode import decode
+from probes.kinds.ttft_curve.decode import at_once, decode, unwritten
 from probes.kinds.ttft_curve.measured import LEAST, Measured, measured
 from probes.kinds.words import duration, listed, median_of
 from probes.model import Confidence, Figure, Layer, Reason
@@ -49,6 +49,29 @@ def judged(case: Case, calls: Sequence[Call], rng: Random, refused: Sequence[int
 
 
 def _judged(case: Case, calls: Sequence[Call], seen: Measured, rng: Random) -> Finding:
+    if (unfit := _unfit(case, calls, seen)) is not None:
+        return unfit
+    points = {n: [sample.value for sample in side.ttft] for n, side in seen.sides.items()}
+    again, fitted = fit.resampled(points, rng), fit.line(points)
+    sure = fit.interval(each.slope for each in again)
+    off = fit.departure(points, fitted)
+    bent = abs(off) > _STRAIGHT and fit.bent(points, fitted, rng)
+    if bent and (last := fit.stops(points, rng)) is not None:
+        return _unknown(
+            case, calls, seen, Reason.MIXED, f"TTFT hardly grows beyond {last:,} tokens of the prompt",
+            f"{_cost(points, last)}, though the usage counts {max(points):,}: the prompt may be cut on its way, or come from a cache",
+            f"Ask for something that stands at the begin and at the end of a prompt of more than {last:,} tokens: is all of it read?",
+        )  # fmt: skip
+    if (doubt := _doubt(points, fitted, sure)) is not None:
+        title, because = doubt
+        return _unknown(case, calls, seen, Reason.MIXED, title, because, _FURTHER)
+    if bent:
+        return _told(case, calls, seen, *_bent(points, off, rng), None, Confidence.MEDIUM)
+    return _straight(case, calls, seen, points, again, fitted, sure)
+
+
+def _unfit(case: Case, calls: Sequence[Call], seen: Measured) -> Finding | None:
+    """Where the samples are no curve."""
     moved = drift(seen.control)
     if not seen.counted:
         return _unknown(
@@ -63,19 +86,30 @@ def _judged(case: Case, calls: Sequence[Call], seen: Measured, rng: Random) -> F
             "The curve can't be told: too few samples are of one kind", f"left out: {seen.without()}",
             "Ask again with more repeats (--set repeats=10), and with another --seed where one was given.",
         )  # fmt: skip
-    if moved is not None:
+    whole, told = at_once(calls)
+    if 2 * whole >= told > 0:
         return _unknown(
-            case, calls, seen, Reason.DRIFT, "The server itself changed its pace while the curve was measured",
-            f"the control, always of one size, took {moved:.2f} times as long in the second half",
+            case, calls, seen, Reason.MIXED, "The answers came whole: no time to a first token was seen",
+            f"{whole} of {told} came with all of their tokens in one moment: what stands as TTFT is the time to the whole answer",
+            "Ask suite streams whether something holds streams back, and again here once they flow.",
+        )  # fmt: skip
+    if moved is not None and (moved.sure or moved.open):
+        title, took = (
+            ("The server itself changed its pace while the curve was measured", "took")
+            if moved.sure
+            else ("The server itself may have changed its pace while the curve was measured", "may have come to take")
+        )  # fmt: skip
+        return _unknown(
+            case, calls, seen, Reason.DRIFT, title, f"the control, always of one size, {took} {moved}",
             "Ask again when the server is less busy.",
         )  # fmt: skip
-    points = {n: [sample.value for sample in side.ttft] for n, side in full.items()}
-    again, fitted = fit.resampled(points, rng), fit.line(points)
-    sure = fit.interval(each.slope for each in again)
-    if (doubt := _doubt(points, fitted, sure)) is not None:
-        title, because = doubt
-        return _unknown(case, calls, seen, Reason.MIXED, title, because, _FURTHER)
-    return _told(case, calls, seen, points, again, fitted, sure)
+    return None
+
+
+def _cost(points: fit.Points, last: int) -> str:
+    """What the prompts from there on took."""
+    took = [f"{duration(median(points[n]))} at {n:,}" for n in sorted(points) if n >= last]
+    return f"a first token took {listed(took)}"
 
 
 def _doubt(points: fit.Points, fitted: fit.Line, sure: tuple[float, float]) -> tuple[str, str] | None:
@@ -93,7 +127,11 @@ def _doubt(points: fit.Points, fitted: fit.Line, sure: tuple[float, float]) -> t
     return None
 
 
-def _told(
+_Said = tuple[str, dict[str, Figure], list[tuple[str, str]]]
+"""Title, figures and rows."""
+
+
+def _straight(
     case: Case,
     calls: Sequence[Call],
     seen: Measured,
@@ -102,57 +140,85 @@ def _told(
     fitted: fit.Line,
     sure: tuple[float, float],
 ) -> Finding:
-    n = sum(map(len, points.values()))
-    base = fit.interval(each.base for each in again)
+    """One speed, as no departure from one line is beyond chance."""
+    n, off = sum(map(len, points.values())), fit.departure(points, fitted)
     prefill = Figure(1 / fitted.slope, "tokens/s", n, 1 / sure[1], 1 / sure[0])
-    off, bent = fit.departure(points, fitted), fit.bend(points)
-    figures = {
-        "prefill": prefill,
-        "base": Figure(fitted.base, "s", n, *base),
-        "departure": Figure(off, "share", len(points)),
-        **seen.figures(),
-    }
-    title = f"Prefill {_speed(prefill.value)} tokens/s"
-    straight = f"{abs(off):.0%} at the most".replace("%", " %")
+    base = Figure(fitted.base, "s", n, *fit.interval(each.base for each in again))
+    figures = {"prefill": prefill, "base": base, "departure": Figure(off, "share", len(points))}
+    before = duration(max(fitted.base, 0.0))
+    said = f"lengths lie off it by {_share(off)} at the most"
+    near = abs(off) <= _STRAIGHT
     rows = [
-        (
-            "prefill",
-            f"{_rate(prefill)}, and {duration(max(fitted.base, 0.0))} before it that no prompt explains",
-        )
-    ]
-    if abs(off) > _STRAIGHT:
-        steeper = f"; a token costs {bent:.1f} times as much in the longer half" if bent is not None else ""
-        title += ", not the same at every length"
-        rows.append(("line", f"no straight line: lengths lie off it by {straight}{steeper}"))
+        ("prefill", f"{_rate(prefill)}, and {before} before it that no prompt explains"),
+        ("line", f"straight: {said}" if near else f"as straight as can be told: {said}, which their own scatter explains"),
+    ]  # fmt: skip
+    confidence = Confidence.HIGH if near else Confidence.MEDIUM
+    title = f"Prefill {_speed(prefill.value)} tokens/s"
+    return _told(case, calls, seen, title, figures, rows, fitted, confidence)
+
+
+def _bent(points: fit.Points, off: float, rng: Random) -> _Said:
+    """A speed of each half, and none of all lengths."""
+    figures, said = {"departure": Figure(off, "share", len(points))}, []
+    for name, half in zip(("shorter", "longer"), fit.halves(points), strict=True):
+        fitted, sure = fit.line(half), fit.interval(each.slope for each in fit.resampled(half, rng))
+        between = f"in the {name} half, from {min(half):,} to {max(half):,} tokens,"
+        if sure[0] <= 0:
+            said.append(f"{between} too little growth to tell")
+            continue
+        n = sum(map(len, half.values()))
+        rate = Figure(1 / fitted.slope, "tokens/s", n, 1 / sure[1], 1 / sure[0])
+        figures[f"prefill_{name}"] = rate
+        said.append(f"{between} {_rate(rate)}")
+    speeds = [_speed(figure.value) for name, figure in figures.items() if name.startswith("prefill_")]
+    title = f"Prefill {' to '.join(speeds) or 'of no one speed'}{' tokens/s' if speeds else ''}, not the same at every length"
+    line = f"no straight line: lengths lie off one by {_share(off)} at the most, more than their own scatter explains"
+    return title, figures, [("prefill", "; ".join(said)), ("line", line)]
+
+
+def _told(
+    case: Case,
+    calls: Sequence[Call],
+    seen: Measured,
+    title: str,
+    figures: dict[str, Figure],
+    rows: list[tuple[str, str]],
+    fitted: fit.Line | None,
+    confidence: Confidence,
+) -> Finding:
+    """With the speed of writing; `fitted`: the line that TTFT follows, where it follows one."""
+    figures = {**figures, **seen.figures()}
+    if (written := decode(seen)) is None:
+        rows.append(("decode", f"not measured: {unwritten(seen)}"))
     else:
-        rows.append(("line", f"straight: lengths lie off it by {straight}"))
-    if (written := decode(seen)) is not None:
         figures |= {"decode": written.rate, "decode_slowdown": written.slower}
         title += f", decode {_speed(written.rate.value)} tokens/s"
         rows.append(
             ("decode", f"{_rate(written.rate)} behind {written.shortest:,} tokens; {written.words()}")
         )
-        if (residual := written.residual(seen, fitted)) is not None:
+        if fitted is not None and (residual := written.residual(seen, fitted)) is not None:
             figures["residual"] = residual
-            parts = f"prompt/{_speed(prefill.value)} + output/{_speed(written.rate.value)}"
+            parts = f"prompt/{_speed(1 / fitted.slope)} + output/{_speed(written.rate.value)}"
             said = f"{100 * residual.value:.1f} % (median, n {residual.n})"
             rows.append(("model", f"total = {fitted.base:.3g} s + {parts}; answers lie off it by {said}"))
     return _conclude(
-        case, "ok", calls, seen, title=title, figures=figures, detail=(*seen.rows(), *rows, *_beside(seen))
-    )
+        case, "ok", calls, seen,
+        title=title, figures=figures, detail=(*seen.rows(), *rows, *_beside(seen)), confidence=confidence,
+    )  # fmt: skip
+
+
+def _share(value: float) -> str:
+    return f"{100 * abs(value):.0f} %"
 
 
 def _beside(seen: Measured) -> list[tuple[str, str]]:
     rows = []
     if seen.control:
-        later, drifts = seen.later(), drift(seen.control) is not None
-        said = "it drifts" if drifts else "no drift"
-        rows.append(
-            (
-                "control",
-                f"{median_of(figure(seen.control))}, {later:.2f} times that in the second half: {said}",
-            )
-        )
+        said = median_of(figure(seen.control))
+        if (moved := drift(seen.control)) is not None:
+            drifts = "it drifts" if moved.sure else "it may drift" if moved.open else "no drift"
+            said += f"; where it differs most, {moved}: {drifts}"
+        rows.append(("control", said))
     if seen.without():
         rows.append(("left out", seen.without()))
     return rows
@@ -177,8 +243,7 @@ def _conclude(case: Case, code: str, calls: Sequence[Call], seen: Measured, **fi
         layer=Layer.PROBE if code != "ok" else last.attribution.layer if last and last.attribution else Layer.UNKNOWN,
         conditions={**(last.conditions if last is not None else {}), **seen.conditions},
         evidence=tuple(call.last.id for call in calls if call.last is not None),
-        confidence=Confidence.HIGH,
-        **fields,
+        **{"confidence": Confidence.HIGH, **fields},
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from probes.costs import used
 from probes.kinds.words import listed, median_of
 from probes.model import Ask
 from probes.samples import cached_share, sample
-from probes.sampling import agreeing, figure, sampled
+from probes.sampling import agreeing, drift, figure, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,18 +63,11 @@ class Measured:
                     found[f"{name}@{tokens}"] = figure(samples, unit)
         if self.control:
             found["control"] = figure(self.control)
+        if (moved := drift(self.control)) is not None:
             found["drift"] = replace(
-                found["control"], value=self.later(), unit="times", low=None, high=None, spread=None
+                found["control"], value=moved.times, unit="times", low=None, high=None, spread=None
             )
         return found
-
-    def later(self) -> float:
-        """The median of the control's second half by that of its first."""
-        half = len(self.control) // 2
-        early, late = (
-            median(s.value for s in part) for part in (self.control[: half or 1], self.control[half:])
-        )
-        return late / early if early else 1.0
 
     def rows(self) -> list[tuple[str, str]]:
         """Under which conditions, then a line for each length."""
