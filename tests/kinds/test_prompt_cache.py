@@ -33,6 +33,7 @@ class World:
     noise: float = 0.01
     prefill: float = PREFILL
     slower: float = 0.0
+    keeps: bool = True
     upload: float = 0.0
     trip: float = 0.001
     changes: bool = False
@@ -60,13 +61,17 @@ class World:
         first *= 1 + abs(self.rng.gauss(0, self.noise))
         return self.exchange(ask, trial, tokens, cached, first)
 
+    def kept(self, trial):
+        """`keeps`: whether a client keeps its connection after a stream."""
+        return bool(trial.session) and self.keeps
+
     def meets(self, ask, trial, tokens, fronted):
         if not self.works or tokens < self.minimum or fronted or ask.arm is None:
             return 0
         first = ask.arm == "broken" or not self.blocks or (self.moves and trial.route == "edge")
         text = (trial.salt, ask.line if first else "", ask.prompt_tokens)
         place = self.rng.randrange(self.replicas)
-        if (self.by == "key" and ask.cache_key) or (self.by == "connection" and trial.session):
+        if (self.by == "key" and ask.cache_key) or (self.by == "connection" and self.kept(trial)):
             place = hash(trial.salt) % self.replicas
         hit = (place, text) in self.known
         self.known.pop((place, text), None)
@@ -92,7 +97,7 @@ class World:
             dns=0.0, connect=self.trip, upload_start=0.0, upload_end=0.0, headers=0.01, first_byte=first,
             first_event=first, first_token=first, last_token=first + 0.1, last_byte=first + 0.1, end=first + 0.1,
         )  # fmt: skip
-        kept = {"connection": "reused" if trial.session else "new"}
+        kept = {"connection": "reused" if self.kept(trial) else "new"}
         return attributed(
             replace(found, facts={**found.facts, "usage": usage}, timeline=line, conditions=kept)
         )
@@ -279,10 +284,31 @@ def test_how_long_a_write_lives():
 def test_the_next_client_is_asked_where_one_is_refused():
     """The cache is the server's, whoever asks."""
     world = World()
-    [found], _ = judged(
-        lambda asked: "refused" if asked.client == "openai-py" else world(asked), (OPENAI, HTTPX)
-    )
-    assert (found.code, found.client) == ("ok", "httpx")
+    [found], _ = judged(lambda asked: "refused" if asked.client == "httpx" else world(asked), (OPENAI, HTTPX))
+    assert (found.code, found.client) == ("ok", "openai-py")
+
+
+def test_a_client_that_keeps_its_connections_is_asked_first():
+    """An SDK closes them after a stream, so that what is chosen by connection could not be seen."""
+    _, server = judged(World(), (OPENAI, HTTPX))
+    assert {call.trial.client for call in server.calls} == {"httpx"}
+
+
+@pytest.mark.parametrize("works", [True, False], ids=["sticks to the connection", "off"])
+def test_only_new_connections_are_told_of_where_none_was_kept(works):
+    """A cache that hits on the connection of the write is not called off by reads that all came on others."""
+    [found], _ = judged(World(works=works, replicas=10**6, by="connection", keeps=False), (OPENAI,))
+    assert (found.code, found.confidence) == ("cache.off", Confidence.MEDIUM)
+    assert found.title.endswith("on new connections: 0 of 10 reads (0% to 28%)")
+    assert "on that of the write not measured" in dict(found.detail)["reads"]
+    assert "only new connections" in dict(found.detail)["because"]
+
+
+def test_some_hits_on_new_connections_are_not_told_of_every_way():
+    """None of the reads came on the connection of its write."""
+    [found], _ = judged(World(replicas=3, keeps=False), (OPENAI,))
+    assert found.code == "cache.partial"
+    assert "on new connections, the only way that was tried" in dict(found.detail)["because"]
 
 
 @pytest.mark.parametrize("at", [0, 3, 20, 43])

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from probes.kinds.prompt_cache.ages import Aged
     from probes.kinds.prompt_cache.search import Place
-    from probes.model import Call, Case, Finding, Flow, Trial
+    from probes.model import Call, Case, Client, Finding, Flow, Trial
 
 
 def prompt_cache(case: Case) -> Flow:
     opening: list[Call] = []
-    for client in by_preference(case):
+    for client in _by_connection(case):
         trials = Trials(case, client)
         for _ in range(WARM_UP):
             call = (yield from trials.ask(trials.control("warm_up"))).call
@@ -46,6 +46,11 @@ def prompt_cache(case: Case) -> Flow:
         if is_good(call):
             return (yield from _tried(case, trials))
     return by_outcome(case, opening, "a short stream")
+
+
+def _by_connection(case: Case) -> list[Client]:
+    """First one that keeps its connection after a stream, as SDKs do not; the cache is the server's, whoever asks."""
+    return sorted(by_preference(case), key=lambda client: client.kind != "raw_httpx")
 
 
 def _tried(case: Case, trials: Trials) -> Flow:

@@ -45,6 +45,11 @@ class Tried:
         return [each for each in self.of(*READS) if _way(each) in (ways or WAYS)]
 
     @property
+    def unkept(self) -> bool:
+        """No read came on the connection of its write, though that was asked for."""
+        return bool(self.of("kept/warm")) and not self.reads("kept")
+
+    @property
     def usage(self) -> Usage:
         """What the streams' usage says of the reads."""
         if any(each.hit for each in self.of("cold", "kept/cold", "key/cold")):

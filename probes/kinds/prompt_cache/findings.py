@@ -11,7 +11,7 @@ from probes.kinds.prompt_cache.evidence import WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
 from probes.kinds.words import duration
 from probes.model import Factor, Figure, Layer, Observed, Reason, WhoActs
-from probes.twins import confounders
+from probes.twins import confounders, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +43,10 @@ _BY_FACTOR: dict[tuple[str, Factor | None], str] = {
         "Choose the replica by the front of the prompt or by session: it is chosen by connection, and customers open new ones."
     ),
 }
+_KEEP = (
+    "Ask again with a client that keeps its connections (--client httpx): a replica that is chosen by connection has a cache "
+    "that new ones miss. Where none hits there either, turn prefix caching on."
+)
 _ON_THE_WAY = (
     "Compare the prompt as it is sent with what the model server gets: a gateway that adds a date, a counter or a request id "
     "at the front, or reorders messages, costs every hit. Let it add such text at the end, or not at all."
@@ -84,6 +88,10 @@ def finding(
         fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
     if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
         fields["advice"] = advice
+    if judged.code == "cache.off" and tried.unkept:
+        fields["title"] = _off_on_new(reads)
+        if all(case.client(each.call.trial.client).kind != "raw_httpx" for each in reads):
+            fields["advice"] = _KEEP
     if judged.code == "cache.unstable_prefix":
         fields |= {"title": _CHANGED, "advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
     if whole := judged.code == "cache.partial" and displaced(tried):
@@ -117,6 +125,11 @@ def finding(
     )
 
 
+def _off_on_new(reads: Sequence[Asked]) -> str:
+    low, high = wilson(0, len(reads))
+    return f"The prompt cache was not seen to hit on new connections: 0 of {len(reads)} reads ({low:.0%} to {high:.0%})"
+
+
 def _beside(tried: Tried, factor: Factor | None) -> tuple[str, ...]:
     """What else differed between a read that hit and one that did not, but for their texts, which are their own."""
     if factor not in _SIDES:
@@ -135,7 +148,10 @@ def _rows(
     tried = seen.tried
     rows = [("seen", _by_usage(seen)), ("because", judged.because)]
     each = [f"{_ON[way]} {found}" for way in WAYS if (found := _hits(tried.reads(way)))]
-    rows += [("reads", "; ".join(each))] if each and tried.usage != "absent" else []
+    each = each if tried.usage != "absent" else []
+    if tried.unkept:
+        each.append(f"{_ON['kept']} not measured, each stream got a new connection")
+    rows += [("reads", "; ".join(each))] if each else []
     rows += seen.timed.rows
     rows += _lines(tried)
     if (counts := counted(tried)) is not None and judged.code != "cache.unstable_prefix":

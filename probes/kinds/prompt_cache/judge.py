@@ -60,6 +60,15 @@ def further(seen: Evidence, repeats: int) -> int:
 
 
 def judge(seen: Evidence) -> Judged:
+    judged = _judged(seen)
+    if judged.code == "cache.off" and seen.tried.unkept:
+        why = f"{judged.because}; only new connections were tried"
+        sure = _MEDIUM if judged.confidence is _HIGH else judged.confidence
+        return judged._replace(confidence=sure, because=why)
+    return judged
+
+
+def _judged(seen: Evidence) -> Judged:
     usage = seen.tried.usage
     if usage == "impossible":
         why = "usage counts tokens from a cache of prompts that were never sent before: it counts something else, or a run with the same --seed sent them"
@@ -122,7 +131,10 @@ def _mixed(seen: Evidence) -> Judged:
     if _always(seen.tried, "kept"):
         why = "on the connection of the write every read hit: replicas have a cache each, and are chosen by connection"
         return Judged("cache.partial", _MEDIUM, why, factor=Factor.CONNECTION)
-    why = "on every way of asking some hit and some did not, as where replicas have a cache each and any of them is asked, or where the cache holds few prompts"
+    ways = (
+        "on new connections, the only way that was tried," if seen.tried.unkept else "on every way of asking"
+    )
+    why = f"{ways} some hit and some did not, as where replicas have a cache each and any of them is asked, or where the cache holds few prompts"
     return Judged("cache.partial", _MEDIUM, why)
 
 
