@@ -39,6 +39,7 @@ class World:
     changes: bool = False
     moves: bool = False
     blocks: bool = True
+    wrong: dict = field(default_factory=dict)
     seed: int = 1
     known: dict = field(default_factory=dict)
     order: list = field(default_factory=list)
@@ -92,7 +93,7 @@ class World:
         }
         said = {"zero": 0, "all": tokens}.get(self.tells, cached)
         details = {"prompt_tokens_details": {"cached_tokens": said}} if tells[self.tells] else {}
-        usage = {"prompt_tokens": tokens, "completion_tokens": 8, **details}
+        usage = {"prompt_tokens": tokens, "completion_tokens": 8, **details, **self.wrong}
         line = Timeline(
             dns=0.0, connect=self.trip, upload_start=0.0, upload_end=0.0, headers=0.01, first_byte=first,
             first_event=first, first_token=first, last_token=first + 0.1, last_byte=first + 0.1, end=first + 0.1,
@@ -157,6 +158,40 @@ def test_what_evidence_does_not_bear_is_not_said(world, params, reason):
     [found], _ = judged(World(**world), **params)
     assert "--set" in found.advice or "--seed" in found.advice
     assert (found.code, found.verdict, found.reason) == ("not_measured", Verdict.INCONCLUSIVE, reason), as_text([found])  # fmt: skip
+
+
+def cached(tokens):
+    return {"prompt_tokens_details": {"cached_tokens": tokens}}
+
+
+WRONG = {
+    "more than the prompt": (cached(20_000), "cached_tokens 20000"),
+    "a string": (cached("1280"), 'cached_tokens "1280"'),
+    "below zero": (cached(-5), "cached_tokens -5"),
+    "a float": (cached(1280.5), "cached_tokens 1280.5"),
+    "a bool": (cached(True), "cached_tokens true"),
+    "a long string": (cached("9" * 1000), 'cached_tokens "' + "9" * 39),
+    "one token": ({"prompt_tokens": 1}, "prompt_tokens 1 of a prompt of about"),
+    "no number": ({"prompt_tokens": []}, "prompt_tokens []"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "says"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("tells", ["always", "never"])
+def test_broken_usage_is_not_absent(tells, wrong, says):
+    """It is told with its values, and nothing is concluded of the cache."""
+    told_wrong, found = judged(World(tells=tells, wrong=wrong))[0]
+    assert (told_wrong.code, told_wrong.verdict) == ("stream.usage_wrong", Verdict.WARN)
+    assert says in dict(told_wrong.detail)["seen"]
+    assert (found.code, found.verdict) == ("not_measured", Verdict.INCONCLUSIVE)
+    assert says in dict(found.detail)["seen"]
+    assert not [name for name in found.figures if name.startswith("cached_")]
+
+
+def test_null_is_no_count_and_no_broken_one():
+    """vLLM writes null where it counts no cache."""
+    [found], _ = judged(World(tells="never", wrong={"prompt_tokens_details": None}))
+    assert found.code == "cache.unreported"
 
 
 def test_a_prompt_is_made_longer_until_it_is_cached():

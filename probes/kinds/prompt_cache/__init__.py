@@ -15,8 +15,8 @@ from probes.kinds.length.pace import by_preference, endpoint_of
 from probes.kinds.prompt_cache.ages import aged
 from probes.kinds.prompt_cache.ahead import MOST_TIMES, WARM_UP, bound, foretold
 from probes.kinds.prompt_cache.evidence import Tried, timed, told
-from probes.kinds.prompt_cache.findings import finding
-from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge
+from probes.kinds.prompt_cache.findings import finding, wrong_usage
+from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge, undecided
 from probes.kinds.prompt_cache.rounds import FURTHER, by_route, moved_by_route, rounds, whole
 from probes.kinds.prompt_cache.search import search
 from probes.kinds.prompt_cache.trials import SIZES, Trials
@@ -84,7 +84,7 @@ def _arms(case: Case, trials: Trials, place: Place) -> Generator[Sequence[Trial]
         keyed = seen.tried.usage == "mixed" and case.target.api == "openai"
         if not (yield from rounds(trials, place, more, lines=False, keyed=keyed)):
             return False
-        if not seen.timed.missing:
+        if not (seen.timed.missing or undecided(Tried(trials.asked))):
             break
     return going
 
@@ -111,6 +111,7 @@ def _concluded(
     seen = _evidence(trials, place)
     if bad and (place.broken or not seen.tried.of("warm") or len(bad) >= FURTHER):
         return found
+    found += wrong_usage(case, seen.tried)
     return [*found, finding(case, seen, judge(seen), reads, warm_up)]
 
 

@@ -26,7 +26,7 @@ _TRIPS = 4
 READS = ("warm", "kept/warm", "key/warm")
 WAYS = ("new", "kept", "key")
 """Of asking again: on a new connection, on that of the write, with a key."""
-Usage = Literal["hits", "mixed", "zero", "absent", "impossible"]
+Usage = Literal["hits", "mixed", "zero", "absent", "impossible", "wrong"]
 Time = Literal["sooner", "as slow", "untold", "drift"]
 
 
@@ -50,10 +50,17 @@ class Tried:
         return bool(self.of("kept/warm")) and not self.reads("kept")
 
     @property
+    def wrong(self) -> list[Asked]:
+        """Long prompts of whose usage a count can't be so."""
+        return [each for each in self.of("cold", *READS) if each.wrong]
+
+    @property
     def usage(self) -> Usage:
         """What the streams' usage says of the reads."""
         if any(each.hit for each in self.of("cold", "kept/cold", "key/cold")):
             return "impossible"
+        if self.wrong:
+            return "wrong"
         return told(self.reads())
 
 

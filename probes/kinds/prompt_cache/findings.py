@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
 from probes.kinds.prompt_cache import ages
-from probes.kinds.prompt_cache.evidence import WAYS, rate, told
+from probes.kinds.prompt_cache.evidence import READS, WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
 from probes.kinds.words import duration
-from probes.model import Factor, Figure, Layer, Observed, Reason, WhoActs
+from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, WhoActs
 from probes.twins import confounders, wilson
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ _DO = {
     Reason.DRIFT: "Ask again when the server is less busy, or more often (--set repeats=10).",
     Reason.MIXED: "Run it without --seed; where it says the same, find out what the server counts as cached.",
 }
+_MEND = "Have the usage mended first, or forwarded as the model server sends it; then run this again."
 _SIDES = {
     Factor.ROUTE: (
         (f"{ORIGIN}/warm", f"{ORIGIN}/moved"),
@@ -97,7 +98,7 @@ def finding(
     if whole := judged.code == "cache.partial" and displaced(tried):
         fields |= {"title": _WHOLE, "advice": _PREFIXES}
     if judged.reason is not None:
-        fields["advice"] = _DO[judged.reason]
+        fields["advice"] = _MEND if tried.usage == "wrong" else _DO[judged.reason]
     straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
     if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
         fields["next_test"] = _STRAIGHT
@@ -125,6 +126,21 @@ def finding(
     )
 
 
+def wrong_usage(case: Case, tried: Tried) -> list[Finding]:
+    """Whoever bills by it bills wrong, whatever the cache does."""
+    if not tried.wrong:
+        return []
+    last, among = tried.wrong[-1], tried.of("cold", *READS)
+    return [
+        conclude(
+            case, "stream.usage_wrong", last.call.last, layer=Layer.UNKNOWN, product=None, client=last.call.trial.client,
+            confidence=Confidence.HIGH, observed=Observed(len(tried.wrong), len(among)), next_test=_STRAIGHT,
+            detail=(("seen", f"usage counts {', '.join(last.wrong)}"),),
+            evidence=tuple(each.call.last.id for each in tried.wrong if each.call.last is not None),
+        )
+    ]  # fmt: skip
+
+
 def _off_on_new(reads: Sequence[Asked]) -> str:
     low, high = wilson(0, len(reads))
     return f"The prompt cache was not seen to hit on new connections: 0 of {len(reads)} reads ({low:.0%} to {high:.0%})"
@@ -148,7 +164,7 @@ def _rows(
     tried = seen.tried
     rows = [("seen", _by_usage(seen)), ("because", judged.because)]
     each = [f"{_ON[way]} {found}" for way in WAYS if (found := _hits(tried.reads(way)))]
-    each = each if tried.usage != "absent" else []
+    each = each if tried.usage not in {"absent", "wrong"} else []
     if tried.unkept:
         each.append(f"{_ON['kept']} not measured, each stream got a new connection")
     rows += [("reads", "; ".join(each))] if each else []
@@ -199,6 +215,8 @@ def _counted_apart(tried: Tried) -> str | None:
 def _by_usage(seen: Evidence) -> str:
     found = rate(seen.tried.reads())
     prompts = f"prompts of {seen.tokens:,} tokens, sent again {duration(seen.place.settle)} later"
+    if wrong := seen.tried.wrong:
+        return f"{prompts}: usage counts what can't be so, {', '.join(wrong[-1].wrong)}"
     if found is None or told(seen.tried.reads()) == "absent":
         return f"{prompts}: the streams' usage says nothing of a cache, which is not zero"
     return f"{prompts}: by usage {found} came from the cache"
@@ -210,7 +228,7 @@ def _hits(these: Sequence[Asked]) -> str:
 
 def _rates(tried: Tried) -> dict[str, Figure]:
     """One for each way of asking, since their conditions differ."""
-    if tried.usage == "absent":
+    if tried.usage in {"absent", "wrong"}:
         return {}
     found = {way: rate(these) for way in WAYS if (these := tried.reads(way))}
     return {f"cached_{name}": each.figure for name, each in found.items() if each is not None}

@@ -54,7 +54,7 @@ def further(seen: Evidence, repeats: int) -> int:
     usage, timed = seen.tried.usage, seen.timed
     if usage == "mixed":
         return repeats
-    if timed.time != "untold" or usage == "impossible":
+    if timed.time != "untold" or usage in {"impossible", "wrong"}:
         return 0
     return timed.missing or (MORE if usage == "absent" else 0)
 
@@ -72,6 +72,9 @@ def _judged(seen: Evidence) -> Judged:
     usage = seen.tried.usage
     if usage == "impossible":
         why = "usage counts tokens from a cache of prompts that were never sent before: it counts something else, or a run with the same --seed sent them"
+        return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
+    if usage == "wrong":
+        why = "by counts that can't be so nobody knows what came from a cache"
         return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
     if usage == "hits":
         return _hits(seen)
@@ -142,6 +145,13 @@ def _always(tried: Tried, way: str) -> bool:
     """Whether every read on that way hit, and on new connections so many did not that it is no chance."""
     these, new = _misses(tried.reads(way)), _misses(tried.reads("new"))
     return Twin(these, new).claimed and these.passed
+
+
+def undecided(tried: Tried) -> bool:
+    """Whether every read on a way hit, and on new connections too few did not for that to be no chance."""
+    return tried.usage == "mixed" and any(
+        _misses(tried.reads(way)).passed and not _always(tried, way) for way in ("key", "kept")
+    )
 
 
 def _silent(seen: Evidence) -> Judged:

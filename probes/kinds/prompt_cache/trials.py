@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from probes.kinds.length.pace import endpoint_of
 from probes.model import Ask, Trial
-from probes.samples import cached_share, prompt, sample
+from probes.samples import cached_share, miscounted, prompt, sample
 from probes.sampling import Sample, sampled
 from probes.twins import one
 
@@ -28,6 +28,9 @@ CAP = 16
 KEPT = "kept"
 _HIT = 0.5
 """Of the prompt: a template that all prompts begin with is cached as well, and is no hit."""
+
+_FEWEST = 0.1
+"""Of the tokens that were asked for: no tokenizer counts so few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,16 @@ class Asked:
     def hit(self) -> bool | None:
         share = self.share
         return None if share is None else share[0] >= _HIT * share[1] > 0
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Counts of the prompt that can't be so, with their values."""
+        ask, tokens = self.call.trial.request, self.tokens
+        size = (ask.prompt_tokens if isinstance(ask, Ask) else None) or 0
+        # Anthropic's count leaves out what came from a cache, of which the usage may not speak.
+        if "prompt_tokens" in self.usage and tokens is not None and tokens < _FEWEST * size:
+            return (f"prompt_tokens {tokens} of a prompt of about {size:,}",)
+        return miscounted(self.usage)
 
     @property
     def reused(self) -> bool:
