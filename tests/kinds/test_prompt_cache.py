@@ -39,6 +39,10 @@ class World:
     changes: bool = False
     moves: bool = False
     blocks: bool = True
+    ids: str = "constant"
+    mark: str = ""
+    replays: bool = False
+    answered: dict = field(default_factory=dict)
     wrong: dict = field(default_factory=dict)
     seed: int = 1
     known: dict = field(default_factory=dict)
@@ -59,12 +63,18 @@ class World:
         first = (
             0.1 + self.prefill * fresh + (self.upload if ask.prompt_tokens else 0.0) + self.slower * self.n
         )
+        if self.answers(ask, trial) and self.replays:
+            first = 0.02
         first *= 1 + abs(self.rng.gauss(0, self.noise))
         return self.exchange(ask, trial, tokens, cached, first)
 
     def kept(self, trial):
         """`keeps`: whether a client keeps its connection after a stream."""
         return bool(trial.session) and self.keeps
+
+    def answers(self, ask, trial):
+        """Whether these bytes were answered before."""
+        return self.answered.get((trial.salt, ask.line)) not in {None, self.n}
 
     def meets(self, ask, trial, tokens, fronted):
         if not self.works or tokens < self.minimum or fronted or ask.arm is None:
@@ -99,9 +109,13 @@ class World:
             first_event=first, first_token=first, last_token=first + 0.1, last_byte=first + 0.1, end=first + 0.1,
         )  # fmt: skip
         kept = {"connection": "reused" if self.kept(trial) else "new"}
-        return attributed(
-            replace(found, facts={**found.facts, "usage": usage}, timeline=line, conditions=kept)
-        )
+        number = self.answered.setdefault((trial.salt, ask.line), self.n)
+        facts = {**found.facts, "usage": usage}
+        if self.ids != "constant":
+            facts["response_id"] = f"chatcmpl-{number if self.replays and self.ids == 'kept' else self.n}"
+        if self.mark and number != self.n:
+            found = replace(found, headers={**found.headers, "x-cache": (self.mark,)})
+        return attributed(replace(found, facts=facts, timeline=line, conditions=kept))
 
 
 def judged(world, clients=(HTTPX,), *, origin=False, **params):
@@ -158,6 +172,31 @@ def test_what_evidence_does_not_bear_is_not_said(world, params, reason):
     [found], _ = judged(World(**world), **params)
     assert "--set" in found.advice or "--seed" in found.advice
     assert (found.code, found.verdict, found.reason) == ("not_measured", Verdict.INCONCLUSIVE, reason), as_text([found])  # fmt: skip
+
+
+ANSWERED = {
+    "the same id": ({"ids": "kept"}, "cached.private", "got the answer to the write itself, with its id chatcmpl-"),
+    "a hit is told": ({"ids": "new", "mark": "HIT"}, "not_measured", "bear x-cache: HIT"),
+    "both": ({"ids": "kept", "mark": "HIT"}, "not_measured", "bear x-cache: HIT"),
+    "sooner than any model": ({"ids": "new"}, "not_measured", "sooner than that of the short control, too"),
+    "sooner, with a constant id": ({}, "not_measured", "sooner than that of the short control, too"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "code", "says"), ANSWERED.values(), ids=ANSWERED)
+@pytest.mark.parametrize("tells", ["always", "never"])
+def test_a_cache_of_answers_is_no_prompt_cache(tells, world, code, says):
+    """The model was not asked again, whatever the times are."""
+    found = judged(World(works=False, replays=True, tells=tells, **world))[0][0]
+    assert (found.code, says in dict(found.detail)["because"]) == (code, True), as_text([found])
+    assert "cache of answers" in dict(found.detail)["because"]
+    assert not [name for name in found.figures if name.startswith("cached_")]
+
+
+@pytest.mark.parametrize("ids", ["new", "constant"])
+def test_ids_that_tell_nothing_of_a_cache_of_answers(ids):
+    """One of its own each time, or one for all, as gateways write it."""
+    assert judged(World(ids=ids))[0][0].code == "ok"
 
 
 def cached(tokens):

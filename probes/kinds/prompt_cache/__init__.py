@@ -19,7 +19,7 @@ from probes.kinds.prompt_cache.findings import finding, wrong_usage
 from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge, undecided
 from probes.kinds.prompt_cache.rounds import FURTHER, by_route, moved_by_route, rounds, whole
 from probes.kinds.prompt_cache.search import search
-from probes.kinds.prompt_cache.trials import SIZES, Trials
+from probes.kinds.prompt_cache.trials import KEEPS, SIZES, Trials
 from probes.kinds.spec import KindSpec
 from probes.sampling import REPEATS
 from probes.twins import unsent
@@ -50,7 +50,7 @@ def prompt_cache(case: Case) -> Flow:
 
 def _by_connection(case: Case) -> list[Client]:
     """First one that keeps its connection after a stream, as SDKs do not; the cache is the server's, whoever asks."""
-    return sorted(by_preference(case), key=lambda client: client.kind != "raw_httpx")
+    return sorted(by_preference(case), key=lambda client: client.kind != KEEPS)
 
 
 def _tried(case: Case, trials: Trials) -> Flow:

@@ -9,8 +9,9 @@ from probes.kinds.conclude import conclude
 from probes.kinds.prompt_cache import ages
 from probes.kinds.prompt_cache.evidence import READS, WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
+from probes.kinds.prompt_cache.trials import KEEPS
 from probes.kinds.words import duration
-from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, WhoActs
+from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict, WhoActs
 from probes.twins import confounders, wilson
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ _DO = {
     Reason.MIXED: "Run it without --seed; where it says the same, find out what the server counts as cached.",
 }
 _MEND = "Have the usage mended first, or forwarded as the model server sends it; then run this again."
+_SILENT = {"absent", "wrong", "answers"}
+"""Usage by which no read is known to hit or not."""
+_KEPT_ANSWERS = "A cache on the way gives the answers again, the model is not asked"
+_ANSWERS = (
+    "Turn caching of answers off for the API path, or see that it keeps those of each key apart; what the prompt cache does is "
+    "known where the model answers each request: run this straight to the origin."
+)
 _SIDES = {
     Factor.ROUTE: (
         (f"{ORIGIN}/warm", f"{ORIGIN}/moved"),
@@ -84,24 +92,6 @@ def finding(
     reads = tried.reads()
     hits = sum(bool(each.hit) for each in reads)
     last = reads[-1].call.last if reads else None
-    fields: dict[str, Any] = {}
-    if (title := _TITLES.get(judged.code)) is not None:
-        fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
-    if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
-        fields["advice"] = advice
-    if judged.code == "cache.off" and tried.unkept:
-        fields["title"] = _off_on_new(reads)
-        if all(case.client(each.call.trial.client).kind != "raw_httpx" for each in reads):
-            fields["advice"] = _KEEP
-    if judged.code == "cache.unstable_prefix":
-        fields |= {"title": _CHANGED, "advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
-    if whole := judged.code == "cache.partial" and displaced(tried):
-        fields |= {"title": _WHOLE, "advice": _PREFIXES}
-    if judged.reason is not None:
-        fields["advice"] = _MEND if tried.usage == "wrong" else _DO[judged.reason]
-    straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
-    if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
-        fields["next_test"] = _STRAIGHT
     client = reads[-1].call.trial.client if reads else None
     return conclude(
         case,
@@ -118,12 +108,45 @@ def finding(
             "reason": judged.reason,
             "next_test": None,
             "detail": _rows(seen, judged, aged, warm_up),
-            "figures": {**_rates(tried), **timed.figures, **ages.figures(aged), **_settle(seen)},
+            "figures": {**_rates(seen), **timed.figures, **ages.figures(aged), **_settle(seen)},
             "conditions": _conditions(seen, warm_up),
             "evidence": tuple(each.call.last.id for each in reads if each.call.last is not None),
-            **fields,
+            **_worded(case, seen, judged),
         },
     )
+
+
+def _worded(case: Case, seen: Evidence, judged: Judged) -> dict[str, Any]:
+    """What is said otherwise than the vocabulary has it."""
+    tried = seen.tried
+    reads = tried.reads()
+    hits = sum(bool(each.hit) for each in reads)
+    fields: dict[str, Any] = {}
+    if (title := _TITLES.get(judged.code)) is not None:
+        fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
+    if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
+        fields["advice"] = advice
+    if judged.code == "cache.off" and tried.unkept:
+        fields["title"] = _off_on_new(reads)
+        fields |= {"advice": _KEEP} if judged.factor is None and not _keeps(case, reads) else {}
+    if judged.code == "cached.private":
+        again = Observed(len(tried.repeated), len(reads))
+        fields |= {"title": _KEPT_ANSWERS, "verdict": Verdict.WARN, "advice": _ANSWERS, "observed": again}
+    if judged.code == "cache.unstable_prefix":
+        fields |= {"title": _CHANGED, "advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
+    if whole := judged.code == "cache.partial" and displaced(tried):
+        fields |= {"title": _WHOLE, "advice": _PREFIXES}
+    if judged.reason is not None:
+        fields["advice"] = _mended(seen) or _DO[judged.reason]
+    straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
+    if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
+        fields["next_test"] = _STRAIGHT
+    return fields
+
+
+def _mended(seen: Evidence) -> str | None:
+    """What has to be so before anything is known of a cache."""
+    return _ANSWERS if seen.answered else _MEND if seen.tried.usage == "wrong" else None
 
 
 def wrong_usage(case: Case, tried: Tried) -> list[Finding]:
@@ -139,6 +162,11 @@ def wrong_usage(case: Case, tried: Tried) -> list[Finding]:
             evidence=tuple(each.call.last.id for each in tried.wrong if each.call.last is not None),
         )
     ]  # fmt: skip
+
+
+def _keeps(case: Case, reads: Sequence[Asked]) -> bool:
+    """Whether it is the server that closes."""
+    return any(case.client(each.call.trial.client).kind == KEEPS for each in reads)
 
 
 def _off_on_new(reads: Sequence[Asked]) -> str:
@@ -164,7 +192,7 @@ def _rows(
     tried = seen.tried
     rows = [("seen", _by_usage(seen)), ("because", judged.because)]
     each = [f"{_ON[way]} {found}" for way in WAYS if (found := _hits(tried.reads(way)))]
-    each = each if tried.usage not in {"absent", "wrong"} else []
+    each = each if tried.usage not in _SILENT and not seen.answered else []
     if tried.unkept:
         each.append(f"{_ON['kept']} not measured, each stream got a new connection")
     rows += [("reads", "; ".join(each))] if each else []
@@ -217,6 +245,8 @@ def _by_usage(seen: Evidence) -> str:
     prompts = f"prompts of {seen.tokens:,} tokens, sent again {duration(seen.place.settle)} later"
     if wrong := seen.tried.wrong:
         return f"{prompts}: usage counts what can't be so, {', '.join(wrong[-1].wrong)}"
+    if seen.tried.usage == "answers":
+        return f"{prompts}: answered from a cache of answers"
     if found is None or told(seen.tried.reads()) == "absent":
         return f"{prompts}: the streams' usage says nothing of a cache, which is not zero"
     return f"{prompts}: by usage {found} came from the cache"
@@ -226,9 +256,10 @@ def _hits(these: Sequence[Asked]) -> str:
     return f"{sum(bool(each.hit) for each in these)} of {len(these)} hit" if these else ""
 
 
-def _rates(tried: Tried) -> dict[str, Figure]:
+def _rates(seen: Evidence) -> dict[str, Figure]:
     """One for each way of asking, since their conditions differ."""
-    if tried.usage in {"absent", "wrong"}:
+    tried = seen.tried
+    if tried.usage in _SILENT or seen.answered:
         return {}
     found = {way: rate(these) for way in WAYS if (these := tried.reads(way))}
     return {f"cached_{name}": each.figure for name, each in found.items() if each is not None}

@@ -48,13 +48,19 @@ class Evidence:
         """Of the long prompt, as counted by usage, else as asked for."""
         return max((each.tokens or 0 for each in self.tried.reads()), default=0) or self.place.tokens
 
+    @property
+    def answered(self) -> bool:
+        """A cache of answers stands in between, or may."""
+        by_time = self.timed.time == "sooner" and self.timed.below
+        return self.tried.usage == "answers" or (by_time and self.tried.usage in {"zero", "absent"})
+
 
 def further(seen: Evidence, repeats: int) -> int:
     """How many rounds more may tell more."""
     usage, timed = seen.tried.usage, seen.timed
     if usage == "mixed":
         return repeats
-    if timed.time != "untold" or usage in {"impossible", "wrong"}:
+    if timed.time != "untold" or usage in {"impossible", "wrong", "answers"}:
         return 0
     return timed.missing or (MORE if usage == "absent" else 0)
 
@@ -76,11 +82,26 @@ def _judged(seen: Evidence) -> Judged:
     if usage == "wrong":
         why = "by counts that can't be so nobody knows what came from a cache"
         return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
+    if seen.answered:
+        return _kept_answers(seen)
     if usage == "hits":
         return _hits(seen)
     if usage == "mixed":
         return _mixed(seen)
     return _by_route(seen) or _silent(seen)
+
+
+def _kept_answers(seen: Evidence) -> Judged:
+    """The model was not asked again, so nothing is known of its cache. A mark is told of every case."""
+    tried = seen.tried
+    same, marked, reads = tried.repeated, tried.marked, len(tried.reads())
+    if same and not marked:
+        why = f"{len(same)} of {reads} reads got the answer to the write itself, with its id {same[-1].answer}: a cache of answers gave it, and not the model"
+        return Judged("cached.private", _HIGH, why)
+    why = f"{seen.timed.because}, which is sooner than that of the short control, too: a cache of answers may have given it"
+    if marked:
+        why = f"{len(marked)} of {reads} reads bear {marked[-1].mark}: a cache of answers gave them, and not the model"
+    return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
 
 
 def _hits(seen: Evidence) -> Judged:

@@ -9,6 +9,7 @@ from probes.kinds.length.pace import endpoint_of
 from probes.model import Ask, Trial
 from probes.samples import cached_share, miscounted, prompt, sample
 from probes.sampling import Sample, sampled
+from probes.shared_cache import kept_by
 from probes.twins import one
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ SOON = 1.0
 """Seconds from a write to the first try to read it."""
 CAP = 16
 KEPT = "kept"
+KEEPS = "raw_httpx"
+"""Kind of a client that keeps its connection after a stream."""
 _HIT = 0.5
 """Of the prompt: a template that all prompts begin with is cached as well, and is no hit."""
 
@@ -81,6 +84,16 @@ class Asked:
     @property
     def tokens(self) -> int | None:
         return prompt(self.usage).tokens
+
+    @property
+    def mark(self) -> str | None:
+        """By which a cache of answers says that it gave this one."""
+        return kept_by(self.call.last) if self.call.last is not None else None
+
+    @property
+    def answer(self) -> str | None:
+        """The id that the answer bears."""
+        return (self.call.last.facts.get("response_id") if self.call.last is not None else None) or None
 
     @property
     def trip(self) -> float:
