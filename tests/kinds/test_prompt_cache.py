@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
-from canned import CURL, HTTPX, OPENAI, answer, as_text, attributed, case, told
+from canned import CURL, HTTPX, OPENAI, answer, as_text, attributed, case, exchange, told
 
 from probes.kinds import KINDS
 from probes.kinds.prompt_cache.evidence import rate
@@ -128,6 +128,19 @@ def judged(world, clients=(HTTPX,), *, origin=False, **params):
     return findings, server
 
 
+TOO_LONG = attributed(
+    exchange(
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 4000 tokens.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        },
+    )
+)
 NO_PREFILL = {"prefill": 1e-7, "noise": 0.2}
 ONE = {
     "good": ({}, "ok", "high"),
@@ -191,6 +204,31 @@ def test_a_cache_of_answers_is_no_prompt_cache(tells, world, code, says):
     assert (found.code, says in dict(found.detail)["because"]) == (code, True), as_text([found])
     assert "cache of answers" in dict(found.detail)["because"]
     assert not [name for name in found.figures if name.startswith("cached_")]
+
+
+WINDOW = {
+    "all": (1000, {}, "not_measured", "--set prompt_tokens=750"),
+    "the least, too": (100, {"prompt_tokens": 500}, "not_measured", "Ask a model that takes longer prompts"),
+    "longer ones": (4000, {}, "ok", None),
+    "longer ones, off": (4000, {"works": False}, "not_measured", "Ask a model that takes longer prompts"),
+    "longer ones, untold": (4000, {"tells": "never"}, "cache.unreported", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("window", "how", "code", "advice"), WINDOW.values(), ids=WINDOW)
+def test_a_prompt_of_ours_that_is_too_long_is_no_fault_of_the_api(window, how, code, advice):
+    """The search goes on with what was taken; where none was, a shorter one is named."""
+    params = {name: how[name] for name in how if name == "prompt_tokens"}
+    world = World(**{"minimum": 2500, **{name: how[name] for name in how if name not in params}})
+    [found], server = judged(
+        lambda asked: TOO_LONG if (asked.trial.request.prompt_tokens or 0) > window else world(asked),
+        **params,
+    )
+    assert found.code == code, as_text([found])
+    assert advice is None or advice in found.advice
+    if window == 4000 and code != "ok":
+        assert "5,000 tokens, which the API refuses" in dict(found.detail)["not asked"]
+    assert sum(call.last.status == 400 for call in server.calls) == (found.code != "ok")
 
 
 @pytest.mark.parametrize("ids", ["new", "constant"])

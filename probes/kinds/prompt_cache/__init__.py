@@ -15,7 +15,8 @@ from probes.kinds.length.pace import by_preference, endpoint_of
 from probes.kinds.prompt_cache.ages import aged
 from probes.kinds.prompt_cache.ahead import MOST_TIMES, WARM_UP, bound, foretold
 from probes.kinds.prompt_cache.evidence import Tried, timed, told
-from probes.kinds.prompt_cache.findings import finding, wrong_usage
+from probes.kinds.prompt_cache.findings import finding
+from probes.kinds.prompt_cache.instead import too_long, wrong_usage
 from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge, undecided
 from probes.kinds.prompt_cache.rounds import FURTHER, by_route, moved_by_route, rounds, whole
 from probes.kinds.prompt_cache.search import search
@@ -107,6 +108,8 @@ def _concluded(
     bad = [call for call in calls if not is_good(call)]
     if (why := unsent(calls)) is not None:
         return [not_sent(case, why, f"asking for {what}", bad)]
+    if place.broken and place.refused:
+        return [too_long(case, place, bad[-1])]
     found = by_outcome(case, calls, what) if bad else []
     seen = _evidence(trials, place)
     if bad and (place.broken or not seen.tried.of("warm") or len(bad) >= FURTHER):

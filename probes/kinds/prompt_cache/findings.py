@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from probes.kinds.conclude import conclude
 from probes.kinds.prompt_cache import ages
-from probes.kinds.prompt_cache.evidence import READS, WAYS, rate, told
+from probes.kinds.prompt_cache.evidence import WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
 from probes.kinds.prompt_cache.trials import KEEPS
 from probes.kinds.words import duration
-from probes.model import Confidence, Factor, Figure, Layer, Observed, Reason, Verdict, WhoActs
+from probes.model import Factor, Figure, Layer, Observed, Reason, Verdict, WhoActs
 from probes.twins import confounders, wilson
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ _ANSWERS = (
     "Turn caching of answers off for the API path, or see that it keeps those of each key apart; what the prompt cache does is "
     "known where the model answers each request: run this straight to the origin."
 )
+LONGER = "Ask a model that takes longer prompts, or more often (--set repeats=10)."
 _SIDES = {
     Factor.ROUTE: (
         (f"{ORIGIN}/warm", f"{ORIGIN}/moved"),
@@ -82,7 +83,7 @@ _PREFIXES = (
     "message, and that the model server caches by prefix: what prompts have in common at their front is then paid once."
 )
 _APART = 0.1
-_STRAIGHT = "the same straight to the origin (a route of its own)"
+STRAIGHT = "the same straight to the origin (a route of its own)"
 
 
 def finding(
@@ -137,31 +138,18 @@ def _worded(case: Case, seen: Evidence, judged: Judged) -> dict[str, Any]:
     if whole := judged.code == "cache.partial" and displaced(tried):
         fields |= {"title": _WHOLE, "advice": _PREFIXES}
     if judged.reason is not None:
-        fields["advice"] = _mended(seen) or _DO[judged.reason]
+        fields["advice"] = _mended(seen, judged) or _DO[judged.reason]
     straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
     if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
-        fields["next_test"] = _STRAIGHT
+        fields["next_test"] = STRAIGHT
     return fields
 
 
-def _mended(seen: Evidence) -> str | None:
+def _mended(seen: Evidence, judged: Judged) -> str | None:
     """What has to be so before anything is known of a cache."""
-    return _ANSWERS if seen.answered else _MEND if seen.tried.usage == "wrong" else None
-
-
-def wrong_usage(case: Case, tried: Tried) -> list[Finding]:
-    """Whoever bills by it bills wrong, whatever the cache does."""
-    if not tried.wrong:
-        return []
-    last, among = tried.wrong[-1], tried.of("cold", *READS)
-    return [
-        conclude(
-            case, "stream.usage_wrong", last.call.last, layer=Layer.UNKNOWN, product=None, client=last.call.trial.client,
-            confidence=Confidence.HIGH, observed=Observed(len(tried.wrong), len(among)), next_test=_STRAIGHT,
-            detail=(("seen", f"usage counts {', '.join(last.wrong)}"),),
-            evidence=tuple(each.call.last.id for each in tried.wrong if each.call.last is not None),
-        )
-    ]  # fmt: skip
+    if seen.answered or seen.tried.usage == "wrong":
+        return _ANSWERS if seen.answered else _MEND
+    return LONGER if judged.reason is Reason.TOO_FEW and seen.place.refused else None
 
 
 def _keeps(case: Case, reads: Sequence[Asked]) -> bool:
@@ -197,6 +185,8 @@ def _rows(
         each.append(f"{_ON['kept']} not measured, each stream got a new connection")
     rows += [("reads", "; ".join(each))] if each else []
     rows += seen.timed.rows
+    if seen.place.refused:
+        rows.append(("not asked", f"prompts of about {seen.place.refused:,} tokens, which the API refuses"))
     rows += _lines(tried)
     if (counts := counted(tried)) is not None and judged.code != "cache.unstable_prefix":
         rows.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from probes.kinds.conclude import outcome_code
 from probes.kinds.length.pace import endpoint_of
 from probes.model import Ask, Trial
 from probes.samples import cached_share, miscounted, prompt, sample
@@ -72,6 +73,11 @@ class Asked:
         if "prompt_tokens" in self.usage and tokens is not None and tokens < _FEWEST * size:
             return (f"prompt_tokens {tokens} of a prompt of about {size:,}",)
         return miscounted(self.usage)
+
+    @property
+    def refused(self) -> bool:
+        """By the API itself, which takes a short prompt."""
+        return self.call.last is not None and outcome_code(self.call.last) == "request.rejected"
 
     @property
     def reused(self) -> bool:
