@@ -355,8 +355,9 @@ def test_every_figure_states_its_conditions():
     """Connection, client, cache, concurrency, order, warm-up."""
     [found], _ = judged(World())
     assert found.conditions == {
-        "route": "edge", "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled", "warm_up": 4,
+        "route": "edge", "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled in each part", "warm_up": 2,
     }  # fmt: skip
+    assert "before that 2 to warm up and 2 to find the length" in dict(found.detail)["measured"]
     assert {f"ttft_{arm}" for arm in ("control", "cold", "warm", "broken", "moved")} <= found.figures.keys()
     assert found.figures["ttft_cold"].n == 5
 
@@ -390,6 +391,8 @@ def test_how_long_a_write_lives():
     [found], _ = judged(Forgets(), ages=[60, 300])
     lives = found.figures["lives"]
     assert (round(lives.value), round(lives.high)) == (61, 306)
+    assert lives.conditions == {"connection": "new", "cache": "by age", "concurrency": 4}
+    assert "; the reads by age up to 4 at once" in dict(found.detail)["measured"]
     assert dict(found.detail)["lives"] == "after 61 to 63 s 3 of 3 hit; after 304 to 306 s 0 of 3 hit"
 
 

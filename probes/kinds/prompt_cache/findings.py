@@ -110,7 +110,7 @@ def finding(
             "next_test": None,
             "detail": _rows(seen, judged, aged, warm_up),
             "figures": {**_rates(seen), **timed.figures, **ages.figures(aged), **_settle(seen)},
-            "conditions": _conditions(seen, warm_up),
+            "conditions": _conditions(seen),
             "evidence": tuple(each.call.last.id for each in reads if each.call.last is not None),
             **_worded(case, seen, judged),
         },
@@ -195,13 +195,13 @@ def _rows(
     if (apart := _counted_apart(tried)) is not None:
         rows.append(("counted", apart))
     rows += ages.rows(aged)
+    warmed = len(tried.of("warm_up"))
     left = f"; {seen.timed.left_out} left out, taken under other conditions or while the probe itself was late" if seen.timed.left_out else ""  # fmt: skip
-    rows.append(
-        (
-            "measured",
-            f"one request at a time in shuffled order, {warm_up} before it as a warm-up; times on new connections{left}",
-        )
+    measured = (
+        f"one request at a time, round after round: writes, then reads, then lines, each in shuffled order; before that {warmed} to "
+        f"warm up and {warm_up - warmed} to find the length; times on new connections{ages.at_once(aged)}{left}"
     )
+    rows.append(("measured", measured))
     return tuple(rows)
 
 
@@ -259,13 +259,13 @@ def _settle(seen: Evidence) -> dict[str, Figure]:
     return {"settle": Figure(seen.place.settle, "s", 1)} if seen.place.read else {}
 
 
-def _conditions(seen: Evidence, warm_up: int) -> dict[str, Any]:
+def _conditions(seen: Evidence) -> dict[str, Any]:
     """Of the times; the cache is each arm's own, which the name of its figure says."""
     timed = [each.ttft for each in seen.tried.of("warm") if each.ttft is not None]
     connection = timed[-1].conditions.connection if timed else None
     said: dict[str, Any] = {
-        "connection": connection, "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled",
-        "warm_up": warm_up,
+        "connection": connection, "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled in each part",
+        "warm_up": len(seen.tried.of("warm_up")),
     }  # fmt: skip
     if seen.timed.drift is not None:
         said["drift"] = round(seen.timed.drift, 3)
