@@ -435,6 +435,19 @@ def test_what_was_not_sent_ends_it(at):
     assert {found.reason for found in findings} == {Reason.BUDGET}
 
 
+def test_what_was_measured_before_the_budget_was_used_up_is_kept():
+    """The reads and times so far, and the budget that is enough."""
+    world = World()
+    [found], _ = judged(lambda asked: NotSent.BUDGET if asked.number >= 40 else world(asked))
+    most = KINDS["prompt_cache"].bound(case("prompt_cache", (HTTPX,), keyed=True)).tokens
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert f"--max-tokens-total {most}" in found.advice
+    said = dict(found.detail)
+    assert "came from the cache" in said["so far"]
+    assert "4 of 4 hit" in said["reads"]
+    assert found.figures["ttft_cold"].n >= 4
+
+
 def test_one_answer_that_fails_is_told_and_left_out():
     """The rest still tells of the cache."""
     world = World()

@@ -16,7 +16,7 @@ from probes.kinds.prompt_cache.ages import aged
 from probes.kinds.prompt_cache.ahead import MOST_TIMES, WARM_UP, bound, foretold
 from probes.kinds.prompt_cache.evidence import Tried, timed, told
 from probes.kinds.prompt_cache.findings import finding
-from probes.kinds.prompt_cache.instead import too_long, wrong_usage
+from probes.kinds.prompt_cache.instead import so_far, too_long, wrong_usage
 from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge, undecided
 from probes.kinds.prompt_cache.rounds import FURTHER, by_route, moved_by_route, rounds, whole
 from probes.kinds.prompt_cache.search import search
@@ -106,12 +106,12 @@ def _concluded(
     calls = [asked.call for asked in trials.asked]
     what = f"a stream behind a prompt of about {place.tokens:,} tokens"
     bad = [call for call in calls if not is_good(call)]
+    seen = _evidence(trials, place)
     if (why := unsent(calls)) is not None:
-        return [not_sent(case, why, f"asking for {what}", bad)]
+        return [so_far(case, not_sent(case, why, f"asking for {what}", bad), bad, seen, warm_up)]
     if place.broken and place.refused:
         return [too_long(case, place, bad[-1])]
     found = by_outcome(case, calls, what) if bad else []
-    seen = _evidence(trials, place)
     if bad and (place.broken or not seen.tried.of("warm") or len(bad) >= FURTHER):
         return found
     found += wrong_usage(case, seen.tried)

@@ -108,9 +108,9 @@ def finding(
             "confidence": judged.confidence,
             "reason": judged.reason,
             "next_test": None,
-            "detail": _rows(seen, judged, aged, warm_up),
-            "figures": {**_rates(seen), **timed.figures, **ages.figures(aged), **_settle(seen)},
-            "conditions": _conditions(seen),
+            "detail": rows(seen, judged, aged, warm_up),
+            "figures": {**rates(seen), **timed.figures, **ages.figures(aged), **_settle(seen)},
+            "conditions": conditions(seen),
             "evidence": tuple(each.call.last.id for each in reads if each.call.last is not None),
             **_worded(case, seen, judged),
         },
@@ -174,7 +174,7 @@ def _beside(tried: Tried, factor: Factor | None) -> tuple[str, ...]:
     return tuple(what for what in confounders(hit, missed, meant) if what != "the bodies differ")
 
 
-def _rows(
+def rows(
     seen: Evidence, judged: Judged, aged: Mapping[float, Sequence[Aged]], warm_up: int
 ) -> tuple[tuple[str, str], ...]:
     tried = seen.tried
@@ -246,7 +246,7 @@ def _hits(these: Sequence[Asked]) -> str:
     return f"{sum(bool(each.hit) for each in these)} of {len(these)} hit" if these else ""
 
 
-def _rates(seen: Evidence) -> dict[str, Figure]:
+def rates(seen: Evidence) -> dict[str, Figure]:
     """One for each way of asking, since their conditions differ."""
     tried = seen.tried
     if tried.usage in _SILENT or seen.answered:
@@ -259,7 +259,7 @@ def _settle(seen: Evidence) -> dict[str, Figure]:
     return {"settle": Figure(seen.place.settle, "s", 1)} if seen.place.read else {}
 
 
-def _conditions(seen: Evidence) -> dict[str, Any]:
+def conditions(seen: Evidence) -> dict[str, Any]:
     """Of the times; the cache is each arm's own, which the name of its figure says."""
     timed = [each.ttft for each in seen.tried.of("warm") if each.ttft is not None]
     connection = timed[-1].conditions.connection if timed else None

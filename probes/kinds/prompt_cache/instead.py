@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude
+from probes.kinds.prompt_cache.ahead import bound
 from probes.kinds.prompt_cache.evidence import READS
-from probes.kinds.prompt_cache.findings import LONGER, STRAIGHT
+from probes.kinds.prompt_cache.findings import LONGER, STRAIGHT, conditions, rates, rows
+from probes.kinds.prompt_cache.judge import judge
 from probes.kinds.words import shown
 from probes.model import Confidence, Layer, Observed, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from probes.kinds.prompt_cache.evidence import Tried
+    from probes.kinds.prompt_cache.judge import Evidence
     from probes.kinds.prompt_cache.search import Place
     from probes.model import Call, Case, Finding
 
 _FEWEST = 500
+
+
+def so_far(case: Case, unsent: Finding, bad: Sequence[Call], seen: Evidence, warm_up: int) -> Finding:
+    """Not measured to its end, with what was measured and the budget that suffices for all."""
+    budget, most = case.target.budget.tokens, bound(case).tokens
+    told = any(call.conditions.get("because") or call.conditions.get("overran") for call in bad)
+    if unsent.reason is Reason.BUDGET and not told and budget is not None and budget < most:
+        unsent = replace(unsent, advice=f"Give this suite alone --max-tokens-total {most}, which is enough.")
+    if not seen.tried.reads():
+        return unsent
+    measured = [(name, text) for name, text in rows(seen, judge(seen), {}, warm_up) if name != "because"]
+    return replace(
+        unsent,
+        detail=(*unsent.detail, *(("so far" if name == "seen" else name, text) for name, text in measured)),
+        figures={**rates(seen), **seen.timed.figures},
+        conditions=conditions(seen),
+    )
 
 
 def wrong_usage(case: Case, tried: Tried) -> list[Finding]:
