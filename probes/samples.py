@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -108,6 +109,13 @@ def tpot(exchange: Exchange, tokens: int | None) -> float | None:
     return (line.last_token - line.first_token) / (tokens - 1)
 
 
+_OF_PROMPT = frozenset({
+    "prompt_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "created_cache_tokens",
+    "prompt_cache_hit_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+})  # fmt: skip
+_SHOWN = 40
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """Its tokens by usage, those of them that came from a cache, and those that went into one. `None` is not told, which is
@@ -150,6 +158,18 @@ def cached_share(usage: Mapping[str, Any]) -> tuple[int, int] | None:
     if said.tokens is None or said.cached is None or said.cached > said.tokens or _output(usage) == 0:
         return None
     return said.cached, said.tokens
+
+
+def miscounted(usage: Mapping[str, Any]) -> tuple[str, ...]:
+    """Counts of a prompt that are no counts, or hold more of a cache than there was of the prompt, as they came."""
+    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
+    named = [*usage.items(), *(details.items() if isinstance(details, dict) else ())]
+    given = {name: value for name, value in named if name in _OF_PROMPT and value is not None}
+    wrong = [name for name in given if _count(given, name) is None]
+    said = prompt(usage)
+    if not wrong and said.tokens is not None and said.cached is not None and said.cached > said.tokens:
+        wrong = list(given)
+    return tuple(f"{name} {json.dumps(given[name])[:_SHOWN]}" for name in wrong)
 
 
 def _count(usage: Mapping[str, Any], *names: str) -> int | None:

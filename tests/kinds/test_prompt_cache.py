@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
-from canned import CURL, HTTPX, OPENAI, answer, as_text, attributed, case, told
+from canned import CURL, HTTPX, OPENAI, answer, as_text, attributed, case, exchange, told
 
 from probes.kinds import KINDS
 from probes.kinds.prompt_cache.evidence import rate
@@ -33,11 +33,17 @@ class World:
     noise: float = 0.01
     prefill: float = PREFILL
     slower: float = 0.0
+    keeps: bool = True
     upload: float = 0.0
     trip: float = 0.001
     changes: bool = False
     moves: bool = False
     blocks: bool = True
+    ids: str = "constant"
+    mark: str = ""
+    replays: bool = False
+    answered: dict = field(default_factory=dict)
+    wrong: dict = field(default_factory=dict)
     seed: int = 1
     known: dict = field(default_factory=dict)
     order: list = field(default_factory=list)
@@ -57,8 +63,18 @@ class World:
         first = (
             0.1 + self.prefill * fresh + (self.upload if ask.prompt_tokens else 0.0) + self.slower * self.n
         )
+        if self.answers(ask, trial) and self.replays:
+            first = 0.02
         first *= 1 + abs(self.rng.gauss(0, self.noise))
         return self.exchange(ask, trial, tokens, cached, first)
+
+    def kept(self, trial):
+        """`keeps`: whether a client keeps its connection after a stream."""
+        return bool(trial.session) and self.keeps
+
+    def answers(self, ask, trial):
+        """Whether these bytes were answered before."""
+        return self.answered.get((trial.salt, ask.line)) not in {None, self.n}
 
     def meets(self, ask, trial, tokens, fronted):
         if not self.works or tokens < self.minimum or fronted or ask.arm is None:
@@ -66,7 +82,7 @@ class World:
         first = ask.arm == "broken" or not self.blocks or (self.moves and trial.route == "edge")
         text = (trial.salt, ask.line if first else "", ask.prompt_tokens)
         place = self.rng.randrange(self.replicas)
-        if (self.by == "key" and ask.cache_key) or (self.by == "connection" and trial.session):
+        if (self.by == "key" and ask.cache_key) or (self.by == "connection" and self.kept(trial)):
             place = hash(trial.salt) % self.replicas
         hit = (place, text) in self.known
         self.known.pop((place, text), None)
@@ -87,15 +103,19 @@ class World:
         }
         said = {"zero": 0, "all": tokens}.get(self.tells, cached)
         details = {"prompt_tokens_details": {"cached_tokens": said}} if tells[self.tells] else {}
-        usage = {"prompt_tokens": tokens, "completion_tokens": 8, **details}
+        usage = {"prompt_tokens": tokens, "completion_tokens": 8, **details, **self.wrong}
         line = Timeline(
             dns=0.0, connect=self.trip, upload_start=0.0, upload_end=0.0, headers=0.01, first_byte=first,
             first_event=first, first_token=first, last_token=first + 0.1, last_byte=first + 0.1, end=first + 0.1,
         )  # fmt: skip
-        kept = {"connection": "reused" if trial.session else "new"}
-        return attributed(
-            replace(found, facts={**found.facts, "usage": usage}, timeline=line, conditions=kept)
-        )
+        kept = {"connection": "reused" if self.kept(trial) else "new"}
+        number = self.answered.setdefault((trial.salt, ask.line), self.n)
+        facts = {**found.facts, "usage": usage}
+        if self.ids != "constant":
+            facts["response_id"] = f"chatcmpl-{number if self.replays and self.ids == 'kept' else self.n}"
+        if self.mark and number != self.n:
+            found = replace(found, headers={**found.headers, "x-cache": (self.mark,)})
+        return attributed(replace(found, facts=facts, timeline=line, conditions=kept))
 
 
 def judged(world, clients=(HTTPX,), *, origin=False, **params):
@@ -108,6 +128,19 @@ def judged(world, clients=(HTTPX,), *, origin=False, **params):
     return findings, server
 
 
+TOO_LONG = attributed(
+    exchange(
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 4000 tokens.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        },
+    )
+)
 NO_PREFILL = {"prefill": 1e-7, "noise": 0.2}
 ONE = {
     "good": ({}, "ok", "high"),
@@ -152,6 +185,90 @@ def test_what_evidence_does_not_bear_is_not_said(world, params, reason):
     [found], _ = judged(World(**world), **params)
     assert "--set" in found.advice or "--seed" in found.advice
     assert (found.code, found.verdict, found.reason) == ("not_measured", Verdict.INCONCLUSIVE, reason), as_text([found])  # fmt: skip
+
+
+ANSWERED = {
+    "the same id": ({"ids": "kept"}, "cached.private", "got the answer to the write itself, with its id chatcmpl-"),
+    "a hit is told": ({"ids": "new", "mark": "HIT"}, "not_measured", "bear x-cache: HIT"),
+    "both": ({"ids": "kept", "mark": "HIT"}, "not_measured", "bear x-cache: HIT"),
+    "sooner than any model": ({"ids": "new"}, "not_measured", "sooner than that of the short control, too"),
+    "sooner, with a constant id": ({}, "not_measured", "sooner than that of the short control, too"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "code", "says"), ANSWERED.values(), ids=ANSWERED)
+@pytest.mark.parametrize("tells", ["always", "never"])
+def test_a_cache_of_answers_is_no_prompt_cache(tells, world, code, says):
+    """The model was not asked again, whatever the times are."""
+    found = judged(World(works=False, replays=True, tells=tells, **world))[0][0]
+    assert (found.code, says in dict(found.detail)["because"]) == (code, True), as_text([found])
+    assert "cache of answers" in dict(found.detail)["because"]
+    assert not [name for name in found.figures if name.startswith("cached_")]
+
+
+WINDOW = {
+    "all": (1000, {}, "not_measured", "--set prompt_tokens=750"),
+    "the least, too": (100, {"prompt_tokens": 500}, "not_measured", "Ask a model that takes longer prompts"),
+    "longer ones": (4000, {}, "ok", None),
+    "longer ones, off": (4000, {"works": False}, "not_measured", "Ask a model that takes longer prompts"),
+    "longer ones, untold": (4000, {"tells": "never"}, "cache.unreported", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("window", "how", "code", "advice"), WINDOW.values(), ids=WINDOW)
+def test_a_prompt_of_ours_that_is_too_long_is_no_fault_of_the_api(window, how, code, advice):
+    """The search goes on with what was taken; where none was, a shorter one is named."""
+    params = {name: how[name] for name in how if name == "prompt_tokens"}
+    world = World(**{"minimum": 2500, **{name: how[name] for name in how if name not in params}})
+    [found], server = judged(
+        lambda asked: TOO_LONG if (asked.trial.request.prompt_tokens or 0) > window else world(asked),
+        **params,
+    )
+    assert found.code == code, as_text([found])
+    assert advice is None or advice in found.advice
+    if window == 4000 and code != "ok":
+        assert "5,000 tokens, which the API refuses" in dict(found.detail)["not asked"]
+    assert sum(call.last.status == 400 for call in server.calls) == (found.code != "ok")
+
+
+@pytest.mark.parametrize("ids", ["new", "constant"])
+def test_ids_that_tell_nothing_of_a_cache_of_answers(ids):
+    """One of its own each time, or one for all, as gateways write it."""
+    assert judged(World(ids=ids))[0][0].code == "ok"
+
+
+def cached(tokens):
+    return {"prompt_tokens_details": {"cached_tokens": tokens}}
+
+
+WRONG = {
+    "more than the prompt": (cached(20_000), "cached_tokens 20000"),
+    "a string": (cached("1280"), 'cached_tokens "1280"'),
+    "below zero": (cached(-5), "cached_tokens -5"),
+    "a float": (cached(1280.5), "cached_tokens 1280.5"),
+    "a bool": (cached(True), "cached_tokens true"),
+    "a long string": (cached("9" * 1000), 'cached_tokens "' + "9" * 39),
+    "one token": ({"prompt_tokens": 1}, "prompt_tokens 1 of a prompt of about"),
+    "no number": ({"prompt_tokens": []}, "prompt_tokens []"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "says"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("tells", ["always", "never"])
+def test_broken_usage_is_not_absent(tells, wrong, says):
+    """It is told with its values, and nothing is concluded of the cache."""
+    told_wrong, found = judged(World(tells=tells, wrong=wrong))[0]
+    assert (told_wrong.code, told_wrong.verdict) == ("stream.usage_wrong", Verdict.WARN)
+    assert says in dict(told_wrong.detail)["seen"]
+    assert (found.code, found.verdict) == ("not_measured", Verdict.INCONCLUSIVE)
+    assert says in dict(found.detail)["seen"]
+    assert not [name for name in found.figures if name.startswith("cached_")]
+
+
+def test_null_is_no_count_and_no_broken_one():
+    """vLLM writes null where it counts no cache."""
+    [found], _ = judged(World(tells="never", wrong={"prompt_tokens_details": None}))
+    assert found.code == "cache.unreported"
 
 
 def test_a_prompt_is_made_longer_until_it_is_cached():
@@ -238,8 +355,9 @@ def test_every_figure_states_its_conditions():
     """Connection, client, cache, concurrency, order, warm-up."""
     [found], _ = judged(World())
     assert found.conditions == {
-        "route": "edge", "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled", "warm_up": 4,
+        "route": "edge", "connection": "new", "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled in each part", "warm_up": 2,
     }  # fmt: skip
+    assert "before that 2 to warm up and 2 to find the length" in dict(found.detail)["measured"]
     assert {f"ttft_{arm}" for arm in ("control", "cold", "warm", "broken", "moved")} <= found.figures.keys()
     assert found.figures["ttft_cold"].n == 5
 
@@ -273,16 +391,39 @@ def test_how_long_a_write_lives():
     [found], _ = judged(Forgets(), ages=[60, 300])
     lives = found.figures["lives"]
     assert (round(lives.value), round(lives.high)) == (61, 306)
+    assert lives.conditions == {"connection": "new", "cache": "by age", "concurrency": 4}
+    assert "; the reads by age up to 4 at once" in dict(found.detail)["measured"]
     assert dict(found.detail)["lives"] == "after 61 to 63 s 3 of 3 hit; after 304 to 306 s 0 of 3 hit"
 
 
 def test_the_next_client_is_asked_where_one_is_refused():
     """The cache is the server's, whoever asks."""
     world = World()
-    [found], _ = judged(
-        lambda asked: "refused" if asked.client == "openai-py" else world(asked), (OPENAI, HTTPX)
-    )
-    assert (found.code, found.client) == ("ok", "httpx")
+    [found], _ = judged(lambda asked: "refused" if asked.client == "httpx" else world(asked), (OPENAI, HTTPX))
+    assert (found.code, found.client) == ("ok", "openai-py")
+
+
+def test_a_client_that_keeps_its_connections_is_asked_first():
+    """An SDK closes them after a stream, so that what is chosen by connection could not be seen."""
+    _, server = judged(World(), (OPENAI, HTTPX))
+    assert {call.trial.client for call in server.calls} == {"httpx"}
+
+
+@pytest.mark.parametrize("works", [True, False], ids=["sticks to the connection", "off"])
+def test_only_new_connections_are_told_of_where_none_was_kept(works):
+    """A cache that hits on the connection of the write is not called off by reads that all came on others."""
+    [found], _ = judged(World(works=works, replicas=10**6, by="connection", keeps=False), (OPENAI,))
+    assert (found.code, found.confidence) == ("cache.off", Confidence.MEDIUM)
+    assert found.title.endswith("on new connections: 0 of 10 reads (0% to 28%)")
+    assert "on that of the write not measured" in dict(found.detail)["reads"]
+    assert "only new connections" in dict(found.detail)["because"]
+
+
+def test_some_hits_on_new_connections_are_not_told_of_every_way():
+    """None of the reads came on the connection of its write."""
+    [found], _ = judged(World(replicas=3, keeps=False), (OPENAI,))
+    assert found.code == "cache.partial"
+    assert "on new connections, the only way that was tried" in dict(found.detail)["because"]
 
 
 @pytest.mark.parametrize("at", [0, 3, 20, 43])
@@ -292,6 +433,19 @@ def test_what_was_not_sent_ends_it(at):
     findings, _ = judged(lambda asked: NotSent.BUDGET if asked.number >= at else world(asked))
     assert worst(findings) is Verdict.INCONCLUSIVE
     assert {found.reason for found in findings} == {Reason.BUDGET}
+
+
+def test_what_was_measured_before_the_budget_was_used_up_is_kept():
+    """The reads and times so far, and the budget that is enough."""
+    world = World()
+    [found], _ = judged(lambda asked: NotSent.BUDGET if asked.number >= 40 else world(asked))
+    most = KINDS["prompt_cache"].bound(case("prompt_cache", (HTTPX,), keyed=True)).tokens
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert f"--max-tokens-total {most}" in found.advice
+    said = dict(found.detail)
+    assert "came from the cache" in said["so far"]
+    assert "4 of 4 hit" in said["reads"]
+    assert found.figures["ttft_cold"].n >= 4
 
 
 def test_one_answer_that_fails_is_told_and_left_out():

@@ -16,10 +16,11 @@ from probes.kinds.prompt_cache.ages import aged
 from probes.kinds.prompt_cache.ahead import MOST_TIMES, WARM_UP, bound, foretold
 from probes.kinds.prompt_cache.evidence import Tried, timed, told
 from probes.kinds.prompt_cache.findings import finding
-from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge
+from probes.kinds.prompt_cache.instead import so_far, too_long, wrong_usage
+from probes.kinds.prompt_cache.judge import ORIGIN, Evidence, displaced, further, judge, undecided
 from probes.kinds.prompt_cache.rounds import FURTHER, by_route, moved_by_route, rounds, whole
 from probes.kinds.prompt_cache.search import search
-from probes.kinds.prompt_cache.trials import SIZES, Trials
+from probes.kinds.prompt_cache.trials import KEEPS, SIZES, Trials
 from probes.kinds.spec import KindSpec
 from probes.sampling import REPEATS
 from probes.twins import unsent
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
     from probes.kinds.prompt_cache.ages import Aged
     from probes.kinds.prompt_cache.search import Place
-    from probes.model import Call, Case, Finding, Flow, Trial
+    from probes.model import Call, Case, Client, Finding, Flow, Trial
 
 
 def prompt_cache(case: Case) -> Flow:
     opening: list[Call] = []
-    for client in by_preference(case):
+    for client in _by_connection(case):
         trials = Trials(case, client)
         for _ in range(WARM_UP):
             call = (yield from trials.ask(trials.control("warm_up"))).call
@@ -46,6 +47,11 @@ def prompt_cache(case: Case) -> Flow:
         if is_good(call):
             return (yield from _tried(case, trials))
     return by_outcome(case, opening, "a short stream")
+
+
+def _by_connection(case: Case) -> list[Client]:
+    """First one that keeps its connection after a stream, as SDKs do not; the cache is the server's, whoever asks."""
+    return sorted(by_preference(case), key=lambda client: client.kind != KEEPS)
 
 
 def _tried(case: Case, trials: Trials) -> Flow:
@@ -79,7 +85,7 @@ def _arms(case: Case, trials: Trials, place: Place) -> Generator[Sequence[Trial]
         keyed = seen.tried.usage == "mixed" and case.target.api == "openai"
         if not (yield from rounds(trials, place, more, lines=False, keyed=keyed)):
             return False
-        if not seen.timed.missing:
+        if not (seen.timed.missing or undecided(Tried(trials.asked))):
             break
     return going
 
@@ -100,12 +106,15 @@ def _concluded(
     calls = [asked.call for asked in trials.asked]
     what = f"a stream behind a prompt of about {place.tokens:,} tokens"
     bad = [call for call in calls if not is_good(call)]
-    if (why := unsent(calls)) is not None:
-        return [not_sent(case, why, f"asking for {what}", bad)]
-    found = by_outcome(case, calls, what) if bad else []
     seen = _evidence(trials, place)
+    if (why := unsent(calls)) is not None:
+        return [so_far(case, not_sent(case, why, f"asking for {what}", bad), bad, seen, warm_up)]
+    if place.broken and place.refused:
+        return [too_long(case, place, bad[-1])]
+    found = by_outcome(case, calls, what) if bad else []
     if bad and (place.broken or not seen.tried.of("warm") or len(bad) >= FURTHER):
         return found
+    found += wrong_usage(case, seen.tried)
     return [*found, finding(case, seen, judge(seen), reads, warm_up)]
 
 

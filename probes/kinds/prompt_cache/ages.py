@@ -72,7 +72,27 @@ def figures(reads: Mapping[float, Sequence[Aged]]) -> dict[str, Figure]:
     borne = max((age for age in good if age < min(lost, default=float("inf"))), default=0.0)
     if not reads or not (borne or lost):
         return {}
-    return {"lives": Figure(borne, "s", EACH, borne, min(lost, default=None))}
+    under = {"connection": _connection(reads), "cache": "by age", "concurrency": _together(reads)}
+    return {"lives": Figure(borne, "s", EACH, borne, min(lost, default=None), conditions=under)}
+
+
+def at_once(reads: Mapping[float, Sequence[Aged]]) -> str:
+    """How the reads by age came, beside the arms."""
+    together = _together(reads)
+    return f"; the reads by age up to {together} at once" if together > 1 else ""
+
+
+def _together(reads: Mapping[float, Sequence[Aged]]) -> int:
+    """Requests under way at once, at the most."""
+    taken = [each.read.call for these in reads.values() for each in these]
+    return max((int(call.conditions.get("concurrency") or 1) for call in taken), default=1)
+
+
+def _connection(reads: Mapping[float, Sequence[Aged]]) -> str | None:
+    """Where all had the same."""
+    taken = [each.read.call.last for these in reads.values() for each in these]
+    ways = {last.conditions.get("connection") for last in taken if last is not None}
+    return next(iter(ways)) if len(ways) == 1 else None
 
 
 def _ages(these: Sequence[Aged]) -> list[float]:

@@ -26,7 +26,7 @@ _TRIPS = 4
 READS = ("warm", "kept/warm", "key/warm")
 WAYS = ("new", "kept", "key")
 """Of asking again: on a new connection, on that of the write, with a key."""
-Usage = Literal["hits", "mixed", "zero", "absent", "impossible"]
+Usage = Literal["hits", "mixed", "zero", "absent", "impossible", "wrong", "answers"]
 Time = Literal["sooner", "as slow", "untold", "drift"]
 
 
@@ -45,10 +45,44 @@ class Tried:
         return [each for each in self.of(*READS) if _way(each) in (ways or WAYS)]
 
     @property
+    def unkept(self) -> bool:
+        """No read came on the connection of its write, though that was asked for."""
+        return bool(self.of("kept/warm")) and not self.reads("kept")
+
+    @property
+    def repeated(self) -> list[Asked]:
+        """Reads whose answer has the id of an earlier one to the same bytes. An id that other prompts got, too, is a constant."""
+        salts: dict[str, set[str]] = {}
+        first: dict[str, int] = {}
+        for each in self.asked:
+            if each.answer is not None:
+                salts.setdefault(each.answer, set()).add(each.call.trial.salt)
+                first.setdefault(each.answer, each.position)
+        return [
+            each
+            for each in self.reads()
+            if each.answer and len(salts[each.answer]) == 1 and first[each.answer] < each.position
+        ]
+
+    @property
+    def marked(self) -> list[Asked]:
+        """Reads that a shared cache says it answered."""
+        return [each for each in self.reads() if each.mark is not None]
+
+    @property
+    def wrong(self) -> list[Asked]:
+        """Long prompts of whose usage a count can't be so."""
+        return [each for each in self.of("cold", *READS) if each.wrong]
+
+    @property
     def usage(self) -> Usage:
         """What the streams' usage says of the reads."""
         if any(each.hit for each in self.of("cold", "kept/cold", "key/cold")):
             return "impossible"
+        if self.wrong:
+            return "wrong"
+        if self.repeated or self.marked:
+            return "answers"
         return told(self.reads())
 
 
@@ -102,6 +136,8 @@ class Timed:
     left_out: int
     drift: float | None
     missing: int
+    below: bool
+    """Reads came sooner than the short control, too, for which a model has to do no more."""
 
 
 def timed(tried: Tried) -> Timed:
@@ -120,15 +156,15 @@ def timed(tried: Tried) -> Timed:
         time, because = "untold", f"the short control itself may have come to take {moved}"
     missing = max(0, REPEATS - min(len(sides[arm]) for arm in ("control", "cold", "warm")))
     rows = tuple(("ttft", said) for said in [_said(sides)] if said)
-    return Timed(
-        time,
-        because,
-        figures,
-        rows,
-        left_out,
-        moved.times if moved is not None and moved.sure else None,
-        missing,
-    )
+    below = _sooner(sides["warm"], sides["control"])
+    later = moved.times if moved is not None and moved.sure else None
+    return Timed(time, because, figures, rows, left_out, later, missing, below)
+
+
+def _sooner(these: Sequence[Sample], others: Sequence[Sample]) -> bool:
+    """By more than chance explains, and by so much that it matters."""
+    low, high = (median(s.value for s in side) if side else 0.0 for side in (these, others))
+    return sooner(these, others) <= SURE and low <= MATTERS * high
 
 
 def _compared(
@@ -138,7 +174,7 @@ def _compared(
     if not (control and cold and warm):
         return "untold", "no time to the first token could be taken of all arms"
     short, long, again = (median(s.value for s in side) for side in (control, cold, warm))
-    if sooner(warm, cold) <= SURE and again <= MATTERS * long:
+    if _sooner(warm, cold):
         return "sooner", f"the first token came after {duration(again)} instead of {duration(long)}"
     prefill = long - short - upload
     if not (sooner(control, cold) <= SURE and prefill >= (1 - MATTERS) * long):

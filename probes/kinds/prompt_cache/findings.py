@@ -9,9 +9,10 @@ from probes.kinds.conclude import conclude
 from probes.kinds.prompt_cache import ages
 from probes.kinds.prompt_cache.evidence import WAYS, rate, told
 from probes.kinds.prompt_cache.judge import ORIGIN, counted, displaced
+from probes.kinds.prompt_cache.trials import KEEPS
 from probes.kinds.words import duration
-from probes.model import Factor, Figure, Layer, Observed, Reason, WhoActs
-from probes.twins import confounders
+from probes.model import Factor, Figure, Layer, Observed, Reason, Verdict, WhoActs
+from probes.twins import confounders, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +44,10 @@ _BY_FACTOR: dict[tuple[str, Factor | None], str] = {
         "Choose the replica by the front of the prompt or by session: it is chosen by connection, and customers open new ones."
     ),
 }
+_KEEP = (
+    "Ask again with a client that keeps its connections (--client httpx): a replica that is chosen by connection has a cache "
+    "that new ones miss. Where none hits there either, turn prefix caching on."
+)
 _ON_THE_WAY = (
     "Compare the prompt as it is sent with what the model server gets: a gateway that adds a date, a counter or a request id "
     "at the front, or reorders messages, costs every hit. Let it add such text at the end, or not at all."
@@ -52,6 +57,15 @@ _DO = {
     Reason.DRIFT: "Ask again when the server is less busy, or more often (--set repeats=10).",
     Reason.MIXED: "Run it without --seed; where it says the same, find out what the server counts as cached.",
 }
+_MEND = "Have the usage mended first, or forwarded as the model server sends it; then run this again."
+_SILENT = {"absent", "wrong", "answers"}
+"""Usage by which no read is known to hit or not."""
+_KEPT_ANSWERS = "A cache on the way gives the answers again, the model is not asked"
+_ANSWERS = (
+    "Turn caching of answers off for the API path, or see that it keeps those of each key apart; what the prompt cache does is "
+    "known where the model answers each request: run this straight to the origin."
+)
+LONGER = "Ask a model that takes longer prompts, or more often (--set repeats=10)."
 _SIDES = {
     Factor.ROUTE: (
         (f"{ORIGIN}/warm", f"{ORIGIN}/moved"),
@@ -69,7 +83,7 @@ _PREFIXES = (
     "message, and that the model server caches by prefix: what prompts have in common at their front is then paid once."
 )
 _APART = 0.1
-_STRAIGHT = "the same straight to the origin (a route of its own)"
+STRAIGHT = "the same straight to the origin (a route of its own)"
 
 
 def finding(
@@ -79,20 +93,6 @@ def finding(
     reads = tried.reads()
     hits = sum(bool(each.hit) for each in reads)
     last = reads[-1].call.last if reads else None
-    fields: dict[str, Any] = {}
-    if (title := _TITLES.get(judged.code)) is not None:
-        fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
-    if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
-        fields["advice"] = advice
-    if judged.code == "cache.unstable_prefix":
-        fields |= {"title": _CHANGED, "advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
-    if whole := judged.code == "cache.partial" and displaced(tried):
-        fields |= {"title": _WHOLE, "advice": _PREFIXES}
-    if judged.reason is not None:
-        fields["advice"] = _DO[judged.reason]
-    straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
-    if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
-        fields["next_test"] = _STRAIGHT
     client = reads[-1].call.trial.client if reads else None
     return conclude(
         case,
@@ -108,13 +108,58 @@ def finding(
             "confidence": judged.confidence,
             "reason": judged.reason,
             "next_test": None,
-            "detail": _rows(seen, judged, aged, warm_up),
-            "figures": {**_rates(tried), **timed.figures, **ages.figures(aged), **_settle(seen)},
-            "conditions": _conditions(seen, warm_up),
+            "detail": rows(seen, judged, aged, warm_up),
+            "figures": {**rates(seen), **timed.figures, **ages.figures(aged), **_settle(seen)},
+            "conditions": conditions(seen),
             "evidence": tuple(each.call.last.id for each in reads if each.call.last is not None),
-            **fields,
+            **_worded(case, seen, judged),
         },
     )
+
+
+def _worded(case: Case, seen: Evidence, judged: Judged) -> dict[str, Any]:
+    """What is said otherwise than the vocabulary has it."""
+    tried = seen.tried
+    reads = tried.reads()
+    hits = sum(bool(each.hit) for each in reads)
+    fields: dict[str, Any] = {}
+    if (title := _TITLES.get(judged.code)) is not None:
+        fields["title"] = title.format(hits=f"{hits} of {len(reads)} reads")
+    if (advice := _BY_FACTOR.get((judged.code, judged.factor))) is not None:
+        fields["advice"] = advice
+    if judged.code == "cache.off" and tried.unkept:
+        fields["title"] = _off_on_new(reads)
+        fields |= {"advice": _KEEP} if judged.factor is None and not _keeps(case, reads) else {}
+    if judged.code == "cached.private":
+        again = Observed(len(tried.repeated), len(reads))
+        fields |= {"title": _KEPT_ANSWERS, "verdict": Verdict.WARN, "advice": _ANSWERS, "observed": again}
+    if judged.code == "cache.unstable_prefix":
+        fields |= {"title": _CHANGED, "advice": _ON_THE_WAY, "who_acts": WhoActs.OPERATOR}
+    if whole := judged.code == "cache.partial" and displaced(tried):
+        fields |= {"title": _WHOLE, "advice": _PREFIXES}
+    if judged.reason is not None:
+        fields["advice"] = _mended(seen, judged) or _DO[judged.reason]
+    straight = tried.of(f"{ORIGIN}/warm", f"{ORIGIN}/moved")
+    if (whole or judged.code in {"cache.off", "cache.unreported"}) and case.route != ORIGIN and not straight:
+        fields["next_test"] = STRAIGHT
+    return fields
+
+
+def _mended(seen: Evidence, judged: Judged) -> str | None:
+    """What has to be so before anything is known of a cache."""
+    if seen.answered or seen.tried.usage == "wrong":
+        return _ANSWERS if seen.answered else _MEND
+    return LONGER if judged.reason is Reason.TOO_FEW and seen.place.refused else None
+
+
+def _keeps(case: Case, reads: Sequence[Asked]) -> bool:
+    """Whether it is the server that closes."""
+    return any(case.client(each.call.trial.client).kind == KEEPS for each in reads)
+
+
+def _off_on_new(reads: Sequence[Asked]) -> str:
+    low, high = wilson(0, len(reads))
+    return f"The prompt cache was not seen to hit on new connections: 0 of {len(reads)} reads ({low:.0%} to {high:.0%})"
 
 
 def _beside(tried: Tried, factor: Factor | None) -> tuple[str, ...]:
@@ -129,14 +174,19 @@ def _beside(tried: Tried, factor: Factor | None) -> tuple[str, ...]:
     return tuple(what for what in confounders(hit, missed, meant) if what != "the bodies differ")
 
 
-def _rows(
+def rows(
     seen: Evidence, judged: Judged, aged: Mapping[float, Sequence[Aged]], warm_up: int
 ) -> tuple[tuple[str, str], ...]:
     tried = seen.tried
     rows = [("seen", _by_usage(seen)), ("because", judged.because)]
     each = [f"{_ON[way]} {found}" for way in WAYS if (found := _hits(tried.reads(way)))]
-    rows += [("reads", "; ".join(each))] if each and tried.usage != "absent" else []
+    each = each if tried.usage not in _SILENT and not seen.answered else []
+    if tried.unkept:
+        each.append(f"{_ON['kept']} not measured, each stream got a new connection")
+    rows += [("reads", "; ".join(each))] if each else []
     rows += seen.timed.rows
+    if seen.place.refused:
+        rows.append(("not asked", f"prompts of about {seen.place.refused:,} tokens, which the API refuses"))
     rows += _lines(tried)
     if (counts := counted(tried)) is not None and judged.code != "cache.unstable_prefix":
         rows.append(
@@ -145,13 +195,13 @@ def _rows(
     if (apart := _counted_apart(tried)) is not None:
         rows.append(("counted", apart))
     rows += ages.rows(aged)
+    warmed = len(tried.of("warm_up"))
     left = f"; {seen.timed.left_out} left out, taken under other conditions or while the probe itself was late" if seen.timed.left_out else ""  # fmt: skip
-    rows.append(
-        (
-            "measured",
-            f"one request at a time in shuffled order, {warm_up} before it as a warm-up; times on new connections{left}",
-        )
+    measured = (
+        f"one request at a time, round after round: writes, then reads, then lines, each in shuffled order; before that {warmed} to "
+        f"warm up and {warm_up - warmed} to find the length; times on new connections{ages.at_once(aged)}{left}"
     )
+    rows.append(("measured", measured))
     return tuple(rows)
 
 
@@ -183,6 +233,10 @@ def _counted_apart(tried: Tried) -> str | None:
 def _by_usage(seen: Evidence) -> str:
     found = rate(seen.tried.reads())
     prompts = f"prompts of {seen.tokens:,} tokens, sent again {duration(seen.place.settle)} later"
+    if wrong := seen.tried.wrong:
+        return f"{prompts}: usage counts what can't be so, {', '.join(wrong[-1].wrong)}"
+    if seen.tried.usage == "answers":
+        return f"{prompts}: answered from a cache of answers"
     if found is None or told(seen.tried.reads()) == "absent":
         return f"{prompts}: the streams' usage says nothing of a cache, which is not zero"
     return f"{prompts}: by usage {found} came from the cache"
@@ -192,9 +246,10 @@ def _hits(these: Sequence[Asked]) -> str:
     return f"{sum(bool(each.hit) for each in these)} of {len(these)} hit" if these else ""
 
 
-def _rates(tried: Tried) -> dict[str, Figure]:
+def rates(seen: Evidence) -> dict[str, Figure]:
     """One for each way of asking, since their conditions differ."""
-    if tried.usage == "absent":
+    tried = seen.tried
+    if tried.usage in _SILENT or seen.answered:
         return {}
     found = {way: rate(these) for way in WAYS if (these := tried.reads(way))}
     return {f"cached_{name}": each.figure for name, each in found.items() if each is not None}
@@ -204,13 +259,13 @@ def _settle(seen: Evidence) -> dict[str, Figure]:
     return {"settle": Figure(seen.place.settle, "s", 1)} if seen.place.read else {}
 
 
-def _conditions(seen: Evidence, warm_up: int) -> dict[str, Any]:
+def conditions(seen: Evidence) -> dict[str, Any]:
     """Of the times; the cache is each arm's own, which the name of its figure says."""
     timed = [each.ttft for each in seen.tried.of("warm") if each.ttft is not None]
     connection = timed[-1].conditions.connection if timed else None
     said: dict[str, Any] = {
-        "connection": connection, "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled",
-        "warm_up": warm_up,
+        "connection": connection, "client": "cold", "cache": "by arm", "concurrency": 1, "order": "shuffled in each part",
+        "warm_up": len(seen.tried.of("warm_up")),
     }  # fmt: skip
     if seen.timed.drift is not None:
         said["drift"] = round(seen.timed.drift, 3)

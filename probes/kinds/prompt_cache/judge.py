@@ -48,27 +48,60 @@ class Evidence:
         """Of the long prompt, as counted by usage, else as asked for."""
         return max((each.tokens or 0 for each in self.tried.reads()), default=0) or self.place.tokens
 
+    @property
+    def answered(self) -> bool:
+        """A cache of answers stands in between, or may."""
+        by_time = self.timed.time == "sooner" and self.timed.below
+        return self.tried.usage == "answers" or (by_time and self.tried.usage in {"zero", "absent"})
+
 
 def further(seen: Evidence, repeats: int) -> int:
     """How many rounds more may tell more."""
     usage, timed = seen.tried.usage, seen.timed
     if usage == "mixed":
         return repeats
-    if timed.time != "untold" or usage == "impossible":
+    if timed.time != "untold" or usage in {"impossible", "wrong", "answers"}:
         return 0
     return timed.missing or (MORE if usage == "absent" else 0)
 
 
 def judge(seen: Evidence) -> Judged:
+    judged = _judged(seen)
+    if judged.code == "cache.off" and seen.tried.unkept:
+        why = f"{judged.because}; only new connections were tried"
+        sure = _MEDIUM if judged.confidence is _HIGH else judged.confidence
+        return judged._replace(confidence=sure, because=why)
+    return judged
+
+
+def _judged(seen: Evidence) -> Judged:
     usage = seen.tried.usage
     if usage == "impossible":
         why = "usage counts tokens from a cache of prompts that were never sent before: it counts something else, or a run with the same --seed sent them"
         return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
+    if usage == "wrong":
+        why = "by counts that can't be so nobody knows what came from a cache"
+        return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
+    if seen.answered:
+        return _kept_answers(seen)
     if usage == "hits":
         return _hits(seen)
     if usage == "mixed":
         return _mixed(seen)
     return _by_route(seen) or _silent(seen)
+
+
+def _kept_answers(seen: Evidence) -> Judged:
+    """The model was not asked again, so nothing is known of its cache. A mark is told of every case."""
+    tried = seen.tried
+    same, marked, reads = tried.repeated, tried.marked, len(tried.reads())
+    if same and not marked:
+        why = f"{len(same)} of {reads} reads got the answer to the write itself, with its id {same[-1].answer}: a cache of answers gave it, and not the model"
+        return Judged("cached.private", _HIGH, why)
+    why = f"{seen.timed.because}, which is sooner than that of the short control, too: a cache of answers may have given it"
+    if marked:
+        why = f"{len(marked)} of {reads} reads bear {marked[-1].mark}: a cache of answers gave them, and not the model"
+    return Judged("not_measured", _HIGH, why, reason=Reason.MIXED)
 
 
 def _hits(seen: Evidence) -> Judged:
@@ -122,7 +155,10 @@ def _mixed(seen: Evidence) -> Judged:
     if _always(seen.tried, "kept"):
         why = "on the connection of the write every read hit: replicas have a cache each, and are chosen by connection"
         return Judged("cache.partial", _MEDIUM, why, factor=Factor.CONNECTION)
-    why = "on every way of asking some hit and some did not, as where replicas have a cache each and any of them is asked, or where the cache holds few prompts"
+    ways = (
+        "on new connections, the only way that was tried," if seen.tried.unkept else "on every way of asking"
+    )
+    why = f"{ways} some hit and some did not, as where replicas have a cache each and any of them is asked, or where the cache holds few prompts"
     return Judged("cache.partial", _MEDIUM, why)
 
 
@@ -130,6 +166,13 @@ def _always(tried: Tried, way: str) -> bool:
     """Whether every read on that way hit, and on new connections so many did not that it is no chance."""
     these, new = _misses(tried.reads(way)), _misses(tried.reads("new"))
     return Twin(these, new).claimed and these.passed
+
+
+def undecided(tried: Tried) -> bool:
+    """Whether every read on a way hit, and on new connections too few did not for that to be no chance."""
+    return tried.usage == "mixed" and any(
+        _misses(tried.reads(way)).passed and not _always(tried, way) for way in ("key", "kept")
+    )
 
 
 def _silent(seen: Evidence) -> Judged:

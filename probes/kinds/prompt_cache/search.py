@@ -28,6 +28,7 @@ nothing else.
 class Place:
     """`tokens` asked for of a prefix; `settle` seconds from a write to its read. `read`: usage told of a hit; `at_once`: a
     read right after the write hit, by usage or by its time. `broken`: a call was not good, so there is nothing to go on with.
+    `refused`: tokens of a prompt that the API does not take.
     """
 
     tokens: int
@@ -35,20 +36,30 @@ class Place:
     read: bool = False
     at_once: bool = False
     broken: bool = False
+    refused: int = 0
 
 
 def search(trials: Trials) -> Generator[Sequence[Trial], list[Call], Place]:
-    """Raised until usage tells of a write or a hit; then, or at the largest, waited for once."""
+    """Raised until usage tells of a write or a hit; then, or at the largest that the API takes, waited for once."""
     most = int(trials.case.params["prompt_tokens"])
     sizes = [*(size for size in SIZES if size < most), most]
     wrote: list[tuple[Prefix, Asked]] = []
+    before, refused = Place(sizes[0]), 0
     for size in sizes:
         place = yield from _at(trials, size, wrote, times=_AGAIN if size == sizes[0] else 1)
+        if place.refused and len(wrote) > 1:
+            refused = size
+            trials.asked.remove(wrote.pop()[1])  # no failure: it was ours to ask too much
+            if before.at_once:
+                return replace(before, refused=refused)
+            break
         if place.read or place.broken or (place.at_once and size == sizes[-1]):
             return place
         if wrote[-1][1].written:
             break
-    return (yield from _late(trials, [prefix for prefix, _ in wrote], written=wrote[-1][1].written))
+        before = place
+    late = yield from _late(trials, [prefix for prefix, _ in wrote], written=wrote[-1][1].written)
+    return replace(late, refused=refused)
 
 
 def _at(
@@ -58,7 +69,7 @@ def _at(
     write = yield from trials.ask(trials.long(f"find/{size}/write", prefix, "cold"))
     wrote.append((prefix, write))
     if not is_good(write.call):
-        return Place(size, broken=True)
+        return Place(size, broken=True, refused=size if write.refused else 0)
     for _ in range(times):
         read = yield from _read(trials, prefix, SOON, "read")
         if not is_good(read.call):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from probes.kinds.conclude import outcome_code
 from probes.kinds.length.pace import endpoint_of
 from probes.model import Ask, Trial
-from probes.samples import cached_share, prompt, sample
+from probes.samples import cached_share, miscounted, prompt, sample
 from probes.sampling import Sample, sampled
+from probes.shared_cache import kept_by
 from probes.twins import one
 
 if TYPE_CHECKING:
@@ -26,8 +28,13 @@ SOON = 1.0
 """Seconds from a write to the first try to read it."""
 CAP = 16
 KEPT = "kept"
+KEEPS = "raw_httpx"
+"""Kind of a client that keeps its connection after a stream."""
 _HIT = 0.5
 """Of the prompt: a template that all prompts begin with is cached as well, and is no hit."""
+
+_FEWEST = 0.1
+"""Of the tokens that were asked for: no tokenizer counts so few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,21 @@ class Asked:
         return None if share is None else share[0] >= _HIT * share[1] > 0
 
     @property
+    def wrong(self) -> tuple[str, ...]:
+        """Counts of the prompt that can't be so, with their values."""
+        ask, tokens = self.call.trial.request, self.tokens
+        size = (ask.prompt_tokens if isinstance(ask, Ask) else None) or 0
+        # Anthropic's count leaves out what came from a cache, of which the usage may not speak.
+        if "prompt_tokens" in self.usage and tokens is not None and tokens < _FEWEST * size:
+            return (f"prompt_tokens {tokens} of a prompt of about {size:,}",)
+        return miscounted(self.usage)
+
+    @property
+    def refused(self) -> bool:
+        """By the API itself, which takes a short prompt."""
+        return self.call.last is not None and outcome_code(self.call.last) == "request.rejected"
+
+    @property
     def reused(self) -> bool:
         return self.call.last is not None and self.call.last.conditions.get("connection") == "reused"
 
@@ -68,6 +90,16 @@ class Asked:
     @property
     def tokens(self) -> int | None:
         return prompt(self.usage).tokens
+
+    @property
+    def mark(self) -> str | None:
+        """By which a cache of answers says that it gave this one."""
+        return kept_by(self.call.last) if self.call.last is not None else None
+
+    @property
+    def answer(self) -> str | None:
+        """The id that the answer bears."""
+        return (self.call.last.facts.get("response_id") if self.call.last is not None else None) or None
 
     @property
     def trip(self) -> float:
