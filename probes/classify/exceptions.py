@@ -196,7 +196,7 @@ def _unanswered(
     status = next((code for name in names if (code := statuses.of_class(name))), None)
     body = body_at(text, at, limit, lines=False) if names else Body("", line_end, "")
     if body.form in {"json", "html", "markdown"} or status is not None:
-        body = _cleaned(body) if body.form == "text" else body
+        body = _alone(_cleaned(body), status, known) if body.form == "text" else body
         headers, end = _dumped(text, body.end, limit)
         return Told(start, max(end, body.end), status, body, headers, None)
     message = _alone(_cleaned(body._replace(text=body.text[:_MESSAGE])), None, known)
