@@ -178,6 +178,7 @@ class Origin:
         job = self._prompts.meet(
             job, body, turn.behaviour.cache, turn.arrival.at,
             number=number, unasked=turn.dialect.caches_unasked,
+            per_token=turn.behaviour.reading(1, self._prefill_per_token),
         )  # fmt: skip
         if body.get("background") and body.get("store"):
             self._kept.keep(job, turn.arrival.at)

@@ -31,10 +31,19 @@ class PromptCache:
         """(replica, digest of a prefix) → from when on it can be read, moved by every use."""
 
     def meet(
-        self, job: Job, body: Mapping[str, Any], how: Caching, now: float, *, number: int, unasked: bool
+        self,
+        job: Job,
+        body: Mapping[str, Any],
+        how: Caching,
+        now: float,
+        *,
+        number: int,
+        unasked: bool,
+        per_token: float = 0.0,
     ) -> Job:
         """The job of the request of that number, with what of its prompt is known and what is told of that. `unasked`:
-        prompts are cached that ask for nothing.
+        prompts are cached that ask for nothing. `per_token`: seconds that one takes to be read, before which no other
+        request finds it.
         """
         texts = list(_parts(body))
         explicit = any(marked for _, marked in texts)
@@ -42,7 +51,7 @@ class PromptCache:
         if how.works and sum(len(text) for text, _ in texts) >= how.minimum * BYTES:
             ends = _breakpoints(texts) if explicit else _blocks(texts, how.block * BYTES)
             if explicit or unasked:
-                read, written = self._used(list(ends), _replica(body, how, number), how, now)
+                read, written = self._used(list(ends), _replica(body, how, number), how, now, per_token)
         told = {"always": True, "never": False, "answers": not job.stream, "hits": read > 0}[how.reported]
         return replace(
             job,
@@ -54,7 +63,7 @@ class PromptCache:
         )
 
     def _used(
-        self, ends: Sequence[tuple[int, str]], replica: int, how: Caching, now: float
+        self, ends: Sequence[tuple[int, str]], replica: int, how: Caching, now: float, per_token: float
     ) -> tuple[int, int]:
         """Tokens that were read, and that were written behind them."""
         read = written = 0
@@ -67,7 +76,7 @@ class PromptCache:
                 else:
                     written = size - read
                 if gone:
-                    self._since[replica, digest] = now + how.delay
+                    self._since[replica, digest] = now + how.delay + (size - read) / BYTES * per_token
                 elif since is not None and since <= now:
                     self._since[replica, digest] = now
         return read // BYTES, written // BYTES
