@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from probes.attribution import attribute
-from probes.kinds.reproduction.failure import late
+from probes.kinds.reproduction.failure import tells
 from probes.kinds.reproduction.family import reached
 from probes.kinds.reproduction.outcome import CANNOT, NOT_REPRODUCED, REPRODUCED, outcome
 from probes.kinds.reproduction.study import TOLD
@@ -135,8 +135,7 @@ def _told(run: Run) -> list[Call]:
     return [
         call
         for call in run.calls
-        if call.trial.label.partition("/")[0] == TOLD and call.last is not None
-        if reached(call) and not late(call.last)
+        if call.trial.label.partition("/")[0] == TOLD and reached(call) and tells(call)
     ]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import zipfile
 
 import pytest
+from sdk_cache import sdk_cache
 
 from probes import lab
 from probes.clients import environments
@@ -38,15 +38,8 @@ CAUSES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _cache(tmp_path_factory):
-    """One for all of the file, so that each version is installed once."""
-    for tool in ("uv", "npm", "node"):
-        if shutil.which(tool) is None:
-            if os.environ.get("EDGEPROBE_REQUIRE_REAL"):
-                pytest.fail(f"{tool} is not installed")
-            pytest.skip(f"{tool} is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EDGEPROBE_CACHE", str(tmp_path_factory.mktemp("sdks")))
-        patch.setattr(environments, "_found", {})
+    """One for all of the file."""
+    with sdk_cache(tmp_path_factory.mktemp("sdks")):
         yield
 
 

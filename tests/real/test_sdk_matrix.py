@@ -1,11 +1,10 @@
 """Do the real SDKs of other versions run, each as itself, and is it told which of them a rule refuses?"""
 
 import json
-import os
-import shutil
 from dataclasses import replace
 
 import pytest
+from sdk_cache import sdk_cache
 
 from probes import lab
 from probes.clients import environments
@@ -24,15 +23,8 @@ EARLY = "openai==1.3.0"
 
 @pytest.fixture(scope="module", autouse=True)
 def _cache(tmp_path_factory):
-    """One for all of the file, so that each version is installed once."""
-    for tool in ("uv", "npm", "node"):
-        if shutil.which(tool) is None:
-            if os.environ.get("EDGEPROBE_REQUIRE_REAL"):
-                pytest.fail(f"{tool} is not installed")
-            pytest.skip(f"{tool} is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EDGEPROBE_CACHE", str(tmp_path_factory.mktemp("sdks")))
-        patch.setattr(environments, "_found", {})
+    """One for all of the file."""
+    with sdk_cache(tmp_path_factory.mktemp("sdks")):
         asked = [*PYTHON, *NODE[:-1], *ANTHROPIC, EARLY]
         environments.prepare(map(sdk, asked))
         yield

@@ -13,7 +13,7 @@ from probes.complaint import Told
 from probes.kinds.asking import HTTPX
 from probes.kinds.conclude import not_sent
 from probes.kinds.reproduction.control import controlled
-from probes.kinds.reproduction.drift import ended, gone, went_away
+from probes.kinds.reproduction.drift import gone, gone_at_once, went_away
 from probes.kinds.reproduction.everybody import source, unanswered
 from probes.kinds.reproduction.experiment import Found, experiment
 from probes.kinds.reproduction.failure import late, redirects, tells
@@ -51,7 +51,7 @@ def reproduction(case: Case) -> Flow:
     if found.failing is None:
         return (yield from _passes_here(study, found))
     if found.why is None and found.same_bytes is False:
-        if (yield from ended(study, found)):
+        if (yield from gone_at_once(study, found)):
             return [gone(study)]
         if found.why is None:
             return [below_sdk(study, found)]

@@ -9,7 +9,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from probes.kinds.conclude import conclude, outcome_code
-from probes.kinds.reproduction.evidence import Tally
+from probes.kinds.reproduction.evidence import SILENT, Tally
 from probes.kinds.reproduction.outcome import CANNOT, OUTCOME
 from probes.kinds.reproduction.rows import evidence, times
 from probes.kinds.reproduction.study import FEW
@@ -27,7 +27,6 @@ _LUCK = 0.01
 """Chance of that order among answers that come as they please."""
 _ENOUGH = 20
 """Answers after which a failure that was the first and the only one is over, or too seldom to be looked into."""
-_SILENT = 3
 ADVICE = "Ask again later; look in the edge's log of changes and events at these times for what ended it."
 
 
@@ -39,7 +38,7 @@ def went_away(
     while (seen := _in_order(study)) is not None:
         if 1 / comb(seen.n, seen.k) <= _LUCK or seen.n >= _ENOUGH:
             return True
-        if study.evidence.left <= 0 or study.evidence.of(question).silent >= _SILENT:
+        if study.evidence.left <= 0 or study.evidence.of(question).silent >= SILENT:
             return False
         call = yield from study.ask(question)
         if call.not_sent is not None:
@@ -49,7 +48,7 @@ def went_away(
     return False
 
 
-def ended(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], bool]:
+def gone_at_once(study: Study, found: Opening) -> Generator[Sequence[Trial], list[Call], bool]:
     """Whether it went away before anything was asked beside it; `went_away` needs one pass of its own."""
     assert study.failure is not None
     for _ in range(FEW - 1):

@@ -18,7 +18,7 @@ SPARED = 0.3
 """Share of its requests that a rule that lets some through is taken to let through at the least."""
 REPEATS = 3
 """How often what is claimed is shown to fail."""
-_SILENT = 3
+SILENT = 3
 """Answers in a row that say nothing, after which a question is given up."""
 
 T = TypeVar("T")
@@ -159,7 +159,7 @@ class Evidence:
         if self.left <= 0:
             raise Halted("budget")
         tally = self.of(question)
-        if tally.silent >= _SILENT:
+        if tally.silent >= SILENT:
             raise Halted("silent")
         failed = yield question
         self.spent += 1
