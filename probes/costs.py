@@ -32,6 +32,11 @@ _ORIGIN_NOT_REACHED = frozenset({521, 522, 523, 525, 526, 530})
 """Of an edge that could not hand the request over. Not 502 and 520, that also follow on an answer that broke off."""
 
 
+def of_filler(tokens: int) -> int:
+    """Tokens, at the most, that a filler asked for at this length is booked as."""
+    return -(-tokens * FILLER_BYTES // _FEWEST_BYTES)
+
+
 def worst_case(trial: Trial) -> tuple[int, int]:
     """(input, output) tokens that one request of a trial can cost at the most, by the size of our prompts and its cap."""
     request = trial.request
@@ -40,7 +45,7 @@ def worst_case(trial: Trial) -> tuple[int, int]:
     if request.given is not None:
         caps = [cap for name in _CAPS if isinstance(cap := request.given.get(name), int)]
         return len(json.dumps(request.given)) // _FEWEST_BYTES + TEMPLATE_TOKENS, max(caps, default=_UNCAPPED)
-    filler = -(-request.prompt_tokens * FILLER_BYTES // _FEWEST_BYTES)
+    filler = of_filler(request.prompt_tokens)
     return (1 if request.recipe == "invalid" else PROMPT_TOKENS + filler), request.cap
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from probes.costs import FILLER_BYTES, PROMPT_TOKENS
+from probes.costs import PROMPT_TOKENS, of_filler
 from probes.kinds.prompt_cache.ages import EACH
 from probes.kinds.prompt_cache.evidence import MATTERS
 from probes.kinds.prompt_cache.judge import MORE
@@ -28,8 +28,6 @@ _KEYED = 6
 """Long prompts of a round that asks with a key, too, and has no lines."""
 _SECONDS = 0.3
 """That a request takes on a server that answers at once."""
-_BYTES = 4
-"""Of a token, at the least, as the budget counts."""
 
 
 def bound(case: Case) -> Bound:
@@ -80,7 +78,7 @@ def _by_time(repeats: int) -> str:
 
 def _tokens(long: int, short: int, size: int) -> int:
     """As the budget books them."""
-    return long * -(-size * FILLER_BYTES // _BYTES) + (long + short) * (PROMPT_TOKENS + CAP)
+    return long * of_filler(size) + (long + short) * (PROMPT_TOKENS + CAP)
 
 
 def _percent(share: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from probes.costs import FILLER_BYTES, PROMPT_TOKENS
+from probes.costs import PROMPT_TOKENS, of_filler
 from probes.kinds.spec import Bound
 from probes.kinds.ttft_curve import fit
 from probes.kinds.ttft_curve.findings import GROWS
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 CONTROLS = 2
 """Requests between two controls."""
-_BYTES = 4
-"""Of a token, at the least, as the budget counts."""
 _SECONDS = 60.0
 _SCATTERS = (0.05, 0.2)
 """Of the answers of one length, by their standard deviation."""
@@ -37,7 +35,7 @@ def bound(case: Case) -> Bound:
     long = 1 + repeats
     controls = len(case.clients) + 1 + repeats * -(-len(of_each) // CONTROLS)
     requests = controls + long * len(of_each)
-    tokens = long * sum(-(-length * FILLER_BYTES // _BYTES) for length in of_each)
+    tokens = long * sum(map(of_filler, of_each))
     return Bound(requests, tokens + requests * (PROMPT_TOKENS + int(case.params["cap"])), _SECONDS)
 
 
